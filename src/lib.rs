@@ -42,8 +42,10 @@
 //! }
 //! ```
 
+mod audit;
 pub mod base;
 pub mod face;
+mod format;
 pub mod host;
 pub mod record;
 pub mod script;

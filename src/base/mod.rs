@@ -12,6 +12,7 @@ pub mod json;
 pub mod named;
 pub mod output;
 pub mod path;
+pub(crate) mod pulse;
 pub mod seed;
 pub mod text;
 pub mod tokens;

@@ -7,11 +7,11 @@ use std::{ops::Range, sync::LazyLock};
 
 use memchr::{memchr, memmem};
 
-use super::{
+use super::origin::Moves;
+use crate::format::{
     css,
     escape::Escape,
     foreign::{self, Foreign, Kind, Start},
-    origin::Moves,
     pieces::pieces,
     scan::Scan,
     table::{self, Form},

@@ -4,15 +4,13 @@ use serde_json::Value;
 
 use super::{
     census::{self, Census},
-    css,
-    escape::Escape,
-    html, json, markdown,
     origin::Moves,
     params::{Include, Params},
-    scan::{Pulse, Scan},
-    text, xml,
 };
-use crate::base::{error::Error, path::RepoPath};
+use crate::{
+    base::{error::Error, path::RepoPath, pulse::Pulse},
+    format::{css, escape::Escape, html, json, markdown, scan::Scan, text, xml},
+};
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

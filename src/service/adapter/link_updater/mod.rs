@@ -17,28 +17,14 @@
 //! `verify` and its modules share nothing with the proposing side but `params`, the wire types.
 
 mod census;
-mod css;
-mod destination;
-mod escape;
-mod foreign;
 mod format;
-mod html;
-mod json;
-mod markdown;
 mod origin;
 mod params;
 mod parts;
-mod pieces;
 mod propose;
 mod rewrite;
-mod scan;
-mod table;
 mod target;
-mod text;
-mod value;
 mod verify;
-mod vocabulary;
-mod xml;
 
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests build trees")]

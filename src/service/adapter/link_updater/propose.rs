@@ -10,13 +10,13 @@ use super::{
     origin::Moves,
     params::{OnSkip, Params},
     rewrite::{Again, Moved, rewrite, rewrite_counted},
-    scan::Pulse,
 };
 use crate::{
     base::{
         change::{Change, ChangeSet, Content},
         error::{Code, Error},
         path::RepoPath,
+        pulse::Pulse,
         text::counted,
     },
     service::adapter::{
@@ -228,8 +228,8 @@ pub(super) fn links_and_page_for_tests(
     }
     let mut links = Vec::new();
     for value in &found.values {
-        let decoded = super::value::Decoded::new(&bytes[value.range.clone()], &value.escapes);
-        let pieces = super::pieces::pieces(value.form, &decoded.text);
+        let decoded = crate::format::value::Decoded::new(&bytes[value.range.clone()], &value.escapes);
+        let pieces = crate::format::pieces::pieces(value.form, &decoded.text);
         links.extend(pieces.into_iter().map(|piece| decoded.text[piece].to_owned()));
     }
     let moves = Moves::compile(params).expect("the params mean something");

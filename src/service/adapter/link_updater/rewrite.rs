@@ -5,11 +5,18 @@ use std::{borrow::Cow, ops::Range};
 use super::{
     census::Census,
     origin::{self, Moves, Rewrite},
-    pieces::pieces,
-    scan::{Pulse, Scan, Scanner},
-    value::{Decoded, Value},
 };
-use crate::base::error::{Code, Error};
+use crate::{
+    base::{
+        error::{Code, Error},
+        pulse::Pulse,
+    },
+    format::{
+        pieces::pieces,
+        scan::{Scan, Scanner},
+        value::{Decoded, Value},
+    },
+};
 
 /// Values between two calls of the pulse.
 const STRIDE: usize = 1000;
@@ -144,7 +151,7 @@ impl Written {
             Some(rewrite) => rewrite.cleaned.as_str().into(),
             None => origin::cleaned(&decoded.text[range.clone()]),
         });
-        let found = super::pieces::pieces(value.form, &new.text).into_iter();
+        let found = crate::format::pieces::pieces(value.form, &new.text).into_iter();
         self.is_odd |= !found.map(|range| origin::cleaned(&new.text[range])).eq(meant);
         Ok(())
     }

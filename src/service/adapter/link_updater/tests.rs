@@ -105,43 +105,6 @@ fn an_xhtml_page_that_html_would_misread_is_left_alone() {
 }
 
 #[test]
-fn the_verifier_takes_only_the_parameters_from_the_other_side() {
-    let sources = [
-        include_str!("verify.rs"),
-        include_str!("verify/expected_target.rs"),
-        include_str!("verify/attribute.rs"),
-        include_str!("verify/bare_url.rs"),
-        include_str!("verify/css.rs"),
-        include_str!("verify/definition.rs"),
-        include_str!("verify/format.rs"),
-        include_str!("verify/json.rs"),
-        include_str!("verify/markdown.rs"),
-        include_str!("verify/markup.rs"),
-        include_str!("verify/foreign_content.rs"),
-        include_str!("verify/page.rs"),
-        include_str!("verify/prescan.rs"),
-        include_str!("verify/spelling.rs"),
-        include_str!("verify/counts.rs"),
-        include_str!("verify/text.rs"),
-        include_str!("verify/byte_comparison.rs"),
-        include_str!("verify/xml.rs"),
-    ];
-    for source in sources {
-        assert!(!source.contains("propose") && !source.contains("lol_html") && !source.contains("htmlize"));
-        let siblings = source.lines().filter_map(|line| {
-            let line = line.trim().trim_start_matches("use ");
-            line.strip_prefix("super::").or_else(|| line.strip_prefix("dta::link_updater::"))
-        });
-        for sibling in siblings {
-            let own = sibling.starts_with("verify::") || !sibling.starts_with(|c: char| c.is_alphabetic());
-            let file = |name: &str| std::path::Path::new(file!()).with_file_name("verify").join(name).exists();
-            let first = sibling.split(':').next().unwrap_or_default();
-            assert!(own || first == "params" || first == "super" || file(&format!("{first}.rs")), "{sibling}");
-        }
-    }
-}
-
-#[test]
 fn the_example_site_is_moved_and_its_traps_stay() {
     let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/site");
     let input = invocation(|_| {});

@@ -4,38 +4,27 @@
 //! after, and compared byte by byte, except HTML pages that equal this side's own result (`expected_page`). Of the other files
 //! it parses those in which an old host may stand in any spelling.
 
-mod attribute;
-mod bare_url;
 mod byte_comparison;
 mod counts;
-mod css;
-mod definition;
 mod expected_page;
 mod expected_target;
-mod foreign_content;
 mod format;
-mod json;
-mod markdown;
-mod markup;
-mod page;
 mod prescan;
-mod spelling;
-mod text;
-mod xml;
 
 use std::collections::BTreeMap;
 
 use self::{
     counts::{COUNTS_MATCH, Samples, Tally},
-    expected_target::{Aim, Edit, Link},
+    expected_target::{Aim, Edit},
     format::Format,
-    page::{Page, Pulse},
     prescan::Sieve,
 };
 use super::params::{Include, Params};
 use crate::{
+    audit::{link::Link, markup, page::Page},
     base::{
         error::{Code, Error},
+        pulse::Pulse,
         text::counted,
     },
     service::adapter::{

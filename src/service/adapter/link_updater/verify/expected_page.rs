@@ -6,10 +6,8 @@
 
 use std::ops::Range;
 
-use super::{
-    expected_target::{Aim, Link},
-    page::Page,
-};
+use super::expected_target::Aim;
+use crate::audit::{link::Link, page::Page};
 
 /// A link that moves.
 pub(super) struct Step<'p> {
@@ -58,7 +56,8 @@ pub(super) fn made_for_tests(steps: &[Step<'_>], before: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::markup, *};
+    use super::*;
+    use crate::audit::markup;
     use crate::service::adapter::link_updater::params::Move;
 
     /// The expected page; none if the page must be read in full.

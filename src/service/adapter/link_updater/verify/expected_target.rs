@@ -5,13 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use url::{Origin, Position, Url};
 
 use crate::{
+    audit::link::Link,
     base::error::{Code, Error},
     service::adapter::link_updater::params::Move,
 };
-
-/// A URL from a page, decoded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Link(pub(super) Vec<u8>);
 
 /// A piece of a link, decoded, with its required replacement.
 pub(super) type Edit = (Vec<u8>, Vec<u8>);
@@ -20,11 +17,6 @@ pub(super) type Edit = (Vec<u8>, Vec<u8>);
 type Reason = String;
 
 impl Link {
-    /// The text, for messages.
-    pub(super) fn shown(&self) -> String {
-        String::from_utf8_lossy(&self.0).escape_debug().to_string()
-    }
-
     /// The URL of a link that names its host by itself, on a page fetched by https.
     pub(super) fn meaning(&self) -> Option<Url> {
         let mut text = String::from_utf8_lossy(&self.0).into_owned();

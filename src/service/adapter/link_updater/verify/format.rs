@@ -1,13 +1,8 @@
 //! The format of a file by its name, and its reader.
 
-use super::{
-    css, json, markdown, markup,
-    page::{Page, Pulse},
-    spelling::Layer,
-    text, xml,
-};
 use crate::{
-    base::error::Error,
+    audit::{css, json, markdown, markup, page::Page, spelling::Layer, text, xml},
+    base::{error::Error, pulse::Pulse},
     service::adapter::link_updater::params::{Include, Params},
 };
 

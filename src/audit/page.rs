@@ -1,31 +1,27 @@
 //! The contents of a file: its links in order, and everything else for comparison.
 
-use super::expected_target::Link;
-use crate::base::error::Error;
-
-/// The check for cancellation.
-pub(super) type Pulse<'a> = &'a dyn Fn() -> Result<(), Error>;
+use super::link::Link;
 
 /// The contents of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Page {
+pub(crate) struct Page {
     /// Every URL in a place for one, relative ones too, in reading order.
-    pub(super) links: Vec<Link>,
+    pub(crate) links: Vec<Link>,
     /// The place of each link in a page whose rest is not kept; none for one that is spelled out.
-    pub(super) places: Vec<Option<usize>>,
+    pub(crate) places: Vec<Option<usize>>,
     /// Everything else: tags, text, comments, other attributes, the text around the URLs.
-    pub(super) rest: Vec<u8>,
+    pub(crate) rest: Vec<u8>,
     /// The reason to leave it alone, if any.
-    pub(super) doubt: Option<&'static str>,
+    pub(crate) doubt: Option<&'static str>,
     /// True if JSON-LD is read.
-    pub(super) json_ld: bool,
+    pub(crate) json_ld: bool,
     /// True if only links and their places are needed.
-    pub(super) is_brief: bool,
+    pub(crate) is_brief: bool,
 }
 
 impl Page {
     /// Records a part that must stay.
-    pub(super) fn note(&mut self, kind: u8, bytes: &[u8]) {
+    pub(crate) fn note(&mut self, kind: u8, bytes: &[u8]) {
         if self.is_brief {
             return;
         }
@@ -35,14 +31,14 @@ impl Page {
     }
 
     /// Takes a link.
-    pub(super) fn link(&mut self, text: &[u8]) {
+    pub(crate) fn link(&mut self, text: &[u8]) {
         self.rest.push(b'l');
         self.links.push(Link(text.to_vec()));
         self.places.push(None);
     }
 
     /// Records the place of the value with the last URLs, each in its plain spelling.
-    pub(super) fn placed(&mut self, at: Option<usize>, urls: &[(usize, usize)]) {
+    pub(crate) fn placed(&mut self, at: Option<usize>, urls: &[(usize, usize)]) {
         let first = self.places.len().saturating_sub(urls.len());
         for (place, (start, _)) in self.places[first..].iter_mut().zip(urls) {
             *place = at.map(|at| at + start);
@@ -50,7 +46,7 @@ impl Page {
     }
 
     /// Takes a link, unless it is empty.
-    pub(super) fn address(&mut self, text: &[u8]) {
+    pub(crate) fn address(&mut self, text: &[u8]) {
         match strip(text, 0, text.len()) {
             Some(_) => self.link(text),
             None => self.note(b'v', text),
@@ -58,7 +54,7 @@ impl Page {
     }
 
     /// Takes the URLs out of a value and keeps the rest of it.
-    pub(super) fn take(&mut self, value: &[u8], urls: &[(usize, usize)]) {
+    pub(crate) fn take(&mut self, value: &[u8], urls: &[(usize, usize)]) {
         let mut copied = 0;
         for &(start, end) in urls {
             self.note(b'v', &value[copied..start]);
@@ -69,13 +65,13 @@ impl Page {
     }
 
     /// Marks the file as one to leave alone.
-    pub(super) fn doubt(&mut self, reason: &'static str) {
+    pub(crate) fn doubt(&mut self, reason: &'static str) {
         self.doubt.get_or_insert(reason);
     }
 }
 
 /// The range without controls and spaces at its ends; none if it is empty.
-pub(super) fn strip(value: &[u8], mut start: usize, mut end: usize) -> Option<(usize, usize)> {
+pub(crate) fn strip(value: &[u8], mut start: usize, mut end: usize) -> Option<(usize, usize)> {
     while start < end && value[start] <= b' ' {
         start += 1;
     }

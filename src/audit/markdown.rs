@@ -13,17 +13,20 @@ use super::{
     bare_url,
     definition::{Candidate, Marks, candidates},
     markup,
-    page::{Page, Pulse},
+    page::Page,
     spelling::{Layer, Spelled},
     text,
 };
-use crate::base::error::{Code, Error};
+use crate::base::{
+    error::{Code, Error},
+    pulse::Pulse,
+};
 
 const NOT_TEXT: &str = "it is no UTF-8, so it was to be left alone";
 const UNREAD: &str = "its definitions of links can be read in several ways, so it was to be left alone";
 
 /// Reads a file; an error if `pulse` gives one.
-pub(super) fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error> {
+pub(crate) fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error> {
     let Ok(source) = std::str::from_utf8(bytes) else {
         page.doubt(NOT_TEXT);
         page.note(b'v', bytes);
@@ -216,7 +219,7 @@ mod tests {
     fn check(source: &str, expected: &[&str]) {
         let mut page = Page::default();
         read(source.as_bytes(), &|| Ok(()), &mut page).unwrap();
-        let found: Vec<String> = page.links.iter().map(super::super::expected_target::Link::shown).collect();
+        let found: Vec<String> = page.links.iter().map(super::super::link::Link::shown).collect();
         assert_eq!((found, page.doubt), (expected.iter().map(ToString::to_string).collect(), None), "{source}");
     }
 

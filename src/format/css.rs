@@ -9,11 +9,11 @@ use cssparser::{Parser, ParserInput, Token};
 
 use super::{
     escape::Escape,
-    scan::{Pulse, Scan},
+    scan::Scan,
     table::Form,
     value::{Decoded, Value},
 };
-use crate::base::error::Error;
+use crate::base::{error::Error, pulse::Pulse};
 
 /// Blocks between two calls of the pulse.
 const STRIDE: usize = 1000;
@@ -39,7 +39,7 @@ struct Sheet<'a> {
 }
 
 /// Finds every URL.
-pub(super) fn scan(css: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
+pub(crate) fn scan(css: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
     let mut sheet = Sheet { css, ..Sheet::default() };
     if !may_hold(css.as_bytes()) {
         return Ok(sheet.scan);
@@ -57,7 +57,7 @@ pub(super) fn scan(css: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
 
 /// False only if there is no URL. A letter betrays `url(`, `src(` and `image-set(`, another one `@import`, and an escape may
 /// stand for any.
-pub(super) fn may_hold(css: &[u8]) -> bool {
+pub(crate) fn may_hold(css: &[u8]) -> bool {
     memchr::memchr3_iter(b'(', b'@', b'\\', css).any(|at| match css[at] {
         b'(' => at > 0 && matches!(css[at - 1].to_ascii_lowercase(), b'l' | b'c' | b't'),
         b'@' => css.get(at + 1).is_some_and(|next| next.eq_ignore_ascii_case(&b'i')),

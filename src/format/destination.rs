@@ -6,21 +6,21 @@ use std::ops::Range;
 
 /// A reference definition: its destination, and its end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Definition {
+pub(crate) struct Definition {
     /// The destination, without angle brackets.
-    pub(super) destination: Range<usize>,
+    pub(crate) destination: Range<usize>,
     /// The end of the title, or else of the destination.
-    pub(super) end: usize,
+    pub(crate) end: usize,
 }
 
 /// The destination of a link whose text ends there, before `](`.
-pub(super) fn of_link(text: &str, text_end: usize) -> Option<Range<usize>> {
+pub(crate) fn of_link(text: &str, text_end: usize) -> Option<Range<usize>> {
     let at = text_end + text.get(text_end..)?.find("](")? + "](".len();
     destination(text, skip_space(text, at)).map(|(destination, _)| destination)
 }
 
 /// The definition that begins there, with its bracket.
-pub(super) fn of_definition(text: &str, start: usize) -> Option<Definition> {
+pub(crate) fn of_definition(text: &str, start: usize) -> Option<Definition> {
     let label_end = closing(text, start + 1, ']')?;
     let at = text[label_end..].starts_with("]:").then_some(label_end + "]:".len())?;
     let (destination, end) = destination(text, skip_space(text, at))?;

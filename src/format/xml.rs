@@ -15,12 +15,12 @@ use quick_xml::{Reader, events::Event};
 use super::{
     css,
     escape::{self, Escape},
-    scan::{Pulse, Scan},
+    scan::Scan,
     table::Form,
     value::{Decoded, Value},
     vocabulary::{self, Meaning, Name, Vocabulary},
 };
-use crate::base::error::Error;
+use crate::base::{error::Error, pulse::Pulse};
 
 /// Events between two calls of the pulse.
 const STRIDE: usize = 1000;
@@ -73,7 +73,7 @@ struct Document<'a> {
 }
 
 /// Finds every URL.
-pub(super) fn scan(xml: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
+pub(crate) fn scan(xml: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
     let mut document = Document { xml, ..Document::default() };
     if let Some(reason) = document.read(pulse)? {
         return Ok(Scan::skipped(reason));

@@ -9,7 +9,7 @@ const LONGEST_NAME: usize = 40;
 
 /// One kind of spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layer {
+pub(crate) enum Layer {
     /// `&amp;`, `&#38;`; and each line end is one character.
     References,
     /// `\26 `, `\&`.
@@ -24,26 +24,26 @@ pub(super) enum Layer {
 
 /// Decoded bytes with their places in the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Spelled {
+pub(crate) struct Spelled {
     /// The decoded bytes.
-    pub(super) bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// The beginning and end of the spelling of each.
     places: Vec<(usize, usize)>,
 }
 
 impl Spelled {
     /// Bytes that stand for themselves.
-    pub(super) fn plain(bytes: &[u8]) -> Self {
+    pub(crate) fn plain(bytes: &[u8]) -> Self {
         Spelled { bytes: bytes.to_vec(), places: (0..bytes.len()).map(|at| (at, at + 1)).collect() }
     }
 
     /// Decodes the layers, the outermost first.
-    pub(super) fn decode(bytes: &[u8], layers: &[Layer]) -> Self {
+    pub(crate) fn decode(bytes: &[u8], layers: &[Layer]) -> Self {
         layers.iter().fold(Spelled::plain(bytes), |spelled, layer| spelled.take_off(*layer))
     }
 
     /// The raw bytes that spell a range of the decoded ones.
-    pub(super) fn raw(&self, range: Range<usize>) -> Range<usize> {
+    pub(crate) fn raw(&self, range: Range<usize>) -> Range<usize> {
         let start = self.places.get(range.start).map_or_else(|| self.end(), |place| place.0);
         let end = if range.is_empty() { start } else { self.places[range.end - 1].1 };
         start..end
@@ -55,7 +55,7 @@ impl Spelled {
     }
 
     /// Appends further bytes, whose places move by `by`.
-    pub(super) fn extend(&mut self, more: &Spelled, by: usize) {
+    pub(crate) fn extend(&mut self, more: &Spelled, by: usize) {
         self.bytes.extend_from_slice(&more.bytes);
         self.places.extend(more.places.iter().map(|(start, end)| (start + by, end + by)));
     }
@@ -114,7 +114,7 @@ fn push(out: &mut Vec<u8>, number: u32) {
 }
 
 /// The number at the beginning of the bytes, and the number of its digits.
-pub(super) fn number(bytes: &[u8], radix: u32, most: usize) -> (u32, usize) {
+pub(crate) fn number(bytes: &[u8], radix: u32, most: usize) -> (u32, usize) {
     let digits = bytes.iter().take(most).map_while(|byte| char::from(*byte).to_digit(radix));
     digits.fold((0, 0), |(n, count), digit| (n.saturating_mul(radix).saturating_add(digit), count + 1))
 }

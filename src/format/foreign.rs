@@ -54,7 +54,7 @@ const BREAKS_OUT: &[&str] = &[
 ];
 
 /// Elements whose content is text, not markup.
-pub(super) const RAW_TEXT: &[&str] =
+pub(crate) const RAW_TEXT: &[&str] =
     &["iframe", "noembed", "noframes", "noscript", "script", "style", "textarea", "title", "xmp", "plaintext"];
 
 /// HTML elements without content.
@@ -68,7 +68,7 @@ const CLOSES_OTHERS: &[&str] = &["br", "colgroup", "h1", "h2", "h3", "h4", "h5",
 
 /// The kind of an open element, for the tags inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Of HTML.
     Html,
     /// Of SVG.
@@ -83,20 +83,20 @@ pub(super) enum Kind {
 
 /// The parts of a start tag, names in lower case.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Start<'a> {
+pub(crate) struct Start<'a> {
     /// The element.
-    pub(super) name: &'a str,
+    pub(crate) name: &'a str,
     /// True if it ends with `/>`.
-    pub(super) is_self_closing: bool,
+    pub(crate) is_self_closing: bool,
     /// True if it has a `color`, `face` or `size`.
-    pub(super) has_font_style: bool,
+    pub(crate) has_font_style: bool,
     /// True if its `encoding` is one of HTML.
-    pub(super) has_html_encoding: bool,
+    pub(crate) has_html_encoding: bool,
 }
 
 /// The open elements, as far as they matter.
 #[derive(Debug, Default)]
-pub(super) struct Foreign {
+pub(crate) struct Foreign {
     /// From the outermost `<svg>` or `<math>` on; empty outside.
     open: Vec<(String, Kind)>,
     /// The number of HTML elements in `open`.
@@ -113,24 +113,24 @@ pub(super) struct Foreign {
     /// True in a `<template>` whose content's kind is still unknown.
     in_bare_template: bool,
     /// True if a tag of HTML ended foreign content.
-    pub(super) was_left: bool,
+    pub(crate) was_left: bool,
     /// True if a browser might build another tree.
-    pub(super) is_unclear: bool,
+    pub(crate) is_unclear: bool,
 }
 
 impl Foreign {
     /// True while end tags matter.
-    pub(super) fn is_engaged(&self) -> bool {
+    pub(crate) fn is_engaged(&self) -> bool {
         self.in_select || !self.open.is_empty()
     }
 
     /// The context of the next tag.
-    pub(super) fn around(&self) -> Kind {
+    pub(crate) fn around(&self) -> Kind {
         self.open.last().map_or(Kind::Html, |(_, kind)| *kind)
     }
 
     /// Takes a start tag, and returns the kind of its element.
-    pub(super) fn start(&mut self, tag: Start<'_>) -> Kind {
+    pub(crate) fn start(&mut self, tag: Start<'_>) -> Kind {
         let around = self.around();
         match around {
             Kind::Html | Kind::Point => return self.html(tag),
@@ -204,19 +204,19 @@ impl Foreign {
     }
 
     /// True if the innermost open element has that name.
-    pub(super) fn is_innermost(&self, name: &str) -> bool {
+    pub(crate) fn is_innermost(&self, name: &str) -> bool {
         self.open.last().is_some_and(|(top, _)| top == name)
     }
 
     /// Takes the name of an HTML element that begins outside of foreign content.
-    pub(super) fn began(&mut self, name: &str) {
+    pub(crate) fn began(&mut self, name: &str) {
         if !self.began.contains(name) {
             self.began.insert(name.to_owned());
         }
     }
 
     /// Takes an end tag.
-    pub(super) fn end(&mut self, name: &str) {
+    pub(crate) fn end(&mut self, name: &str) {
         if name == "select" && !self.select_stays && matches!(self.around(), Kind::Html) {
             self.in_select = false;
         }
@@ -263,7 +263,7 @@ impl Foreign {
     }
 
     /// Takes the bytes between two start tags; `text_of` names the first if its content is text.
-    pub(super) fn between(&mut self, bytes: &[u8], text_of: Option<&str>) {
+    pub(crate) fn between(&mut self, bytes: &[u8], text_of: Option<&str>) {
         let mut at = 0;
         if let Some(name) = text_of {
             let end = end_of_text(bytes, name.as_bytes());
@@ -285,7 +285,7 @@ impl Foreign {
     }
 
     /// Takes the bytes after the last start tag of a part that must end there for every reader.
-    pub(super) fn finish(&mut self, bytes: &[u8], text_of: Option<&str>) {
+    pub(crate) fn finish(&mut self, bytes: &[u8], text_of: Option<&str>) {
         let is_open = |name: &str| end_of_text(bytes, name.as_bytes()) == bytes.len();
         self.is_unclear |= text_of.is_some_and(is_open);
         self.between(bytes, text_of);
@@ -325,7 +325,7 @@ impl Foreign {
 }
 
 /// The end of an element's text.
-pub(super) fn end_of_text(bytes: &[u8], name: &[u8]) -> usize {
+pub(crate) fn end_of_text(bytes: &[u8], name: &[u8]) -> usize {
     memchr::memmem::find_iter(bytes, b"</")
         .find(|at| {
             let rest = &bytes[at + 2..];

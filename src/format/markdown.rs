@@ -11,12 +11,12 @@ use super::{
     destination::{self, Definition},
     escape::Escape,
     html,
-    scan::{Pulse, Scan},
+    scan::Scan,
     table::Form,
     text,
     value::{Decoded, Value},
 };
-use crate::base::error::Error;
+use crate::base::{error::Error, pulse::Pulse};
 
 /// Events between two calls of the pulse.
 const STRIDE: usize = 1000;
@@ -58,7 +58,7 @@ struct Document<'a> {
 }
 
 /// Finds every URL.
-pub(super) fn scan(text: &str, json_ld: bool, pulse: Pulse<'_>) -> Result<Scan, Error> {
+pub(crate) fn scan(text: &str, json_ld: bool, pulse: Pulse<'_>) -> Result<Scan, Error> {
     let matter = front_matter(text);
     let mut scan = Scan::default();
     scan.add_part(text.as_bytes(), (matter.clone(), Escape::Plain), |matter| text::scan(matter, pulse))?;

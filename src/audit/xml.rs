@@ -6,10 +6,10 @@ use roxmltree::{Attribute, Document, Node, ParsingOptions};
 
 use super::{
     css,
-    page::{Page, Pulse, strip},
+    page::{Page, strip},
     spelling::{Layer, Spelled},
 };
-use crate::base::error::Error;
+use crate::base::{error::Error, pulse::Pulse};
 
 const ATOM: &str = "http://www.w3.org/2005/Atom";
 const MEDIA: &str = "http://search.yahoo.com/mrss/";
@@ -46,7 +46,7 @@ enum Kind {
 }
 
 /// Reads a file; an error if `pulse` gives one.
-pub(super) fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error> {
+pub(crate) fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error> {
     let text = std::str::from_utf8(bytes).ok().filter(|text| is_plain(text) && is_bounded(bytes));
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let document = text.and_then(|text| Document::parse_with_options(text, options).ok());
@@ -308,7 +308,7 @@ mod tests {
     fn check(xml: &str, expected: &[&str]) {
         let mut page = Page::default();
         read(xml.as_bytes(), &|| Ok(()), &mut page).unwrap();
-        let found: Vec<String> = page.links.iter().map(super::super::expected_target::Link::shown).collect();
+        let found: Vec<String> = page.links.iter().map(super::super::link::Link::shown).collect();
         assert_eq!((found, page.doubt), (expected.iter().map(ToString::to_string).collect(), None), "{xml}");
     }
 

@@ -18,11 +18,14 @@ use super::{
     escape::Escape,
     foreign::{self, Foreign, Kind, RAW_TEXT, Start},
     json,
-    scan::{Pulse, Scan},
+    scan::Scan,
     table::{self, Form},
     value::Value,
 };
-use crate::base::error::{Code, Error};
+use crate::base::{
+    error::{Code, Error},
+    pulse::Pulse,
+};
 
 const SVG: &str = "http://www.w3.org/2000/svg";
 const MATH: &str = "http://www.w3.org/1998/Math/MathML";
@@ -37,17 +40,17 @@ const UNCLEAR: &str = "what is text and what is markup in it depends on how brow
 
 /// The contents of a page.
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub(crate) struct Page {
     /// Every value with URLs. The page is skipped if text and markup are indistinguishable, because elements around foreign
     /// content are not closed properly.
-    pub(super) scan: Scan,
+    pub(crate) scan: Scan,
     /// True if an XML parser would read it differently: a page that may be XML must not be read as HTML.
     differs_as_xml: bool,
 }
 
 impl Page {
     /// The page if it must mean the same as XML.
-    pub(super) fn into_xml(self) -> Scan {
+    pub(crate) fn into_xml(self) -> Scan {
         match self.differs_as_xml && self.scan.skipped.is_none() {
             true => Scan::skipped("as XML it means something else than as HTML"),
             false => self.scan,
@@ -56,7 +59,7 @@ impl Page {
 }
 
 /// Finds every value with URLs. `<noscript>` holds markup too, for browsers without scripts.
-pub(super) fn scan(bytes: &[u8], json_ld: bool, pulse: Pulse<'_>) -> Result<Page, Error> {
+pub(crate) fn scan(bytes: &[u8], json_ld: bool, pulse: Pulse<'_>) -> Result<Page, Error> {
     let mut state = State { bytes, json_ld, empties_foreign: may_empty_foreign(bytes), ..State::default() };
     state.zone(0..bytes.len(), pulse)?;
     if state.is_unclear {

@@ -17,23 +17,23 @@ const MOST_OPEN: usize = 32;
 
 /// A place that resembles a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(crate) struct Candidate {
     /// Its destination, without brackets.
-    pub(super) place: Range<usize>,
+    pub(crate) place: Range<usize>,
     /// From the beginning of its line to the end of its title.
-    pub(super) whole: Range<usize>,
+    pub(crate) whole: Range<usize>,
     /// True if another one may begin in its destination.
-    pub(super) is_outer: bool,
+    pub(crate) is_outer: bool,
 }
 
 /// Placeholders for the parser's input.
-pub(super) struct Marks {
+pub(crate) struct Marks {
     /// A text that the file does not contain.
     head: String,
 }
 
 /// Every possible place of a definition's destination: a definition begins its line, after marks of containers.
-pub(super) fn candidates(source: &str) -> Vec<Candidate> {
+pub(crate) fn candidates(source: &str) -> Vec<Candidate> {
     let bytes = source.as_bytes();
     let mut found = Vec::new();
     let mut line = 0;
@@ -153,14 +153,14 @@ fn title(bytes: &[u8]) -> usize {
 
 impl Marks {
     /// Marks for a file.
-    pub(super) fn new(source: &str) -> Self {
+    pub(crate) fn new(source: &str) -> Self {
         let head = (0..).map(|n: u32| format!("q{n}z")).find(|head| !source.contains(head.as_str()));
         Marks { head: head.unwrap_or_default() }
     }
 
     /// The text with a mark in place of each destination, of each `&`, and before the scheme of a possible URL in angle
     /// brackets. Their spelling is not decoded, and is known afterwards.
-    pub(super) fn set(&self, source: &str, places: &[&Candidate]) -> String {
+    pub(crate) fn set(&self, source: &str, places: &[&Candidate]) -> String {
         let mut marked = String::with_capacity(source.len());
         let mut copied = 0;
         for (n, Candidate { place, .. }) in places.iter().enumerate() {
@@ -192,7 +192,7 @@ impl Marks {
     }
 
     /// The original text of the file.
-    pub(super) fn restore<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    pub(crate) fn restore<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if !text.contains(&self.head) {
             return Cow::Borrowed(text);
         }
@@ -201,23 +201,23 @@ impl Marks {
     }
 
     /// The meaning of a destination, whose backslashes the parser has removed.
-    pub(super) fn destination(&self, url: &str) -> Vec<u8> {
+    pub(crate) fn destination(&self, url: &str) -> Vec<u8> {
         let escaped = url.replace(&format!("&{}x", self.head), "&amp;");
         Spelled::decode(self.restore(&escaped).as_bytes(), &[Layer::Entities]).bytes
     }
 
     /// True for a URL that stood in angle brackets.
-    pub(super) fn is_bracketed(&self, url: &str) -> bool {
+    pub(crate) fn is_bracketed(&self, url: &str) -> bool {
         url.strip_prefix(&self.head).is_some_and(|rest| rest.starts_with('s'))
     }
 
     /// The number of the mark if a text is one.
-    pub(super) fn whole(&self, text: &str) -> Option<usize> {
+    pub(crate) fn whole(&self, text: &str) -> Option<usize> {
         text.strip_prefix(&self.head)?.strip_suffix('z')?.parse().ok()
     }
 
     /// The numbers of marks that turn up in a text, or in another place than a definition.
-    pub(super) fn find(&self, value: &NodeValue, found: &mut BTreeSet<usize>) {
+    pub(crate) fn find(&self, value: &NodeValue, found: &mut BTreeSet<usize>) {
         let mut look = |text: &str| {
             for (at, _) in text.match_indices(&self.head) {
                 let digits = text[at + self.head.len()..].split('z').next();

@@ -1,7 +1,7 @@
 //! Finds URLs in the text of Markdown that are links by themselves, as on GitHub.
 
 /// The places of URLs, in the source text.
-pub(super) fn urls(text: &str) -> Vec<(usize, usize)> {
+pub(crate) fn urls(text: &str) -> Vec<(usize, usize)> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut from = 0;

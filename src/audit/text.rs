@@ -3,7 +3,7 @@
 use super::page::Page;
 
 /// Reads a text file, or the front matter of another.
-pub(super) fn read(bytes: &[u8], page: &mut Page) {
+pub(crate) fn read(bytes: &[u8], page: &mut Page) {
     page.take(bytes, &urls(bytes));
 }
 
@@ -29,7 +29,7 @@ fn urls(bytes: &[u8]) -> Vec<(usize, usize)> {
 }
 
 /// The length of the scheme at the end of the bytes, if there is one.
-pub(super) fn scheme(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn scheme(bytes: &[u8]) -> Option<usize> {
     let ends =
         |scheme: &[u8]| bytes.len() >= scheme.len() && bytes[bytes.len() - scheme.len()..].eq_ignore_ascii_case(scheme);
     [&b"https"[..], b"http"].iter().find(|scheme| ends(scheme)).map(|scheme| scheme.len())
@@ -67,19 +67,19 @@ fn trimmed(bytes: &[u8]) -> usize {
 }
 
 /// The surplus of closing brackets of each kind.
-pub(super) struct Brackets([usize; 3]);
+pub(crate) struct Brackets([usize; 3]);
 
 impl Brackets {
     const PAIRS: [(u8, u8); 3] = [(b'(', b')'), (b'[', b']'), (b'{', b'}')];
 
     /// Counts the brackets of bytes.
-    pub(super) fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
         let count = |wanted: u8| memchr::memchr_iter(wanted, bytes).count();
         Brackets(Self::PAIRS.map(|(open, close)| count(close).saturating_sub(count(open))))
     }
 
     /// True for a surplus closing bracket, which is then taken off the count.
-    pub(super) fn is_surplus(&mut self, byte: u8) -> bool {
+    pub(crate) fn is_surplus(&mut self, byte: u8) -> bool {
         let pair = Self::PAIRS.iter().position(|(_, close)| *close == byte).filter(|pair| self.0[*pair] > 0);
         if let Some(pair) = pair {
             self.0[pair] -= 1;

@@ -4,7 +4,7 @@
 
 /// A spelling of characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Escape {
+pub(crate) enum Escape {
     /// Each as itself.
     #[default]
     Plain,
@@ -26,7 +26,7 @@ pub(super) enum Escape {
 
 impl Escape {
     /// True for bytes with which an escape may begin.
-    pub(super) fn begins_with(self, byte: u8) -> bool {
+    pub(crate) fn begins_with(self, byte: u8) -> bool {
         match self {
             Escape::Plain => false,
             Escape::Html | Escape::XmlText | Escape::MarkdownText => byte == b'&',
@@ -37,7 +37,7 @@ impl Escape {
     }
 
     /// The length and meaning of the escape at the beginning of the text; none if there is no escape.
-    pub(super) fn read(self, text: &str) -> Option<(usize, String)> {
+    pub(crate) fn read(self, text: &str) -> Option<(usize, String)> {
         match self {
             Escape::Plain => None,
             Escape::Html => html(text),
@@ -103,7 +103,7 @@ fn xml(text: &str) -> Option<(usize, String)> {
 }
 
 /// True for characters that may be in XML.
-pub(super) fn is_xml(c: char) -> bool {
+pub(crate) fn is_xml(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
 }
 

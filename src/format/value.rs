@@ -6,23 +6,23 @@ use super::{escape::Escape, table::Form};
 
 /// A value with URLs in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Value {
+pub(crate) struct Value {
     /// Its bytes in the file, without quotes.
-    pub(super) range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// Its escapes, the outer one first: CSS in an attribute has two.
-    pub(super) escapes: [Escape; 2],
+    pub(crate) escapes: [Escape; 2],
     /// The form of its URLs.
-    pub(super) form: Form,
+    pub(crate) form: Form,
 }
 
 impl Value {
     /// A value with one escape.
-    pub(super) fn new(range: Range<usize>, escape: Escape, form: Form) -> Self {
+    pub(crate) fn new(range: Range<usize>, escape: Escape, form: Form) -> Self {
         Value { range, escapes: [escape, Escape::Plain], form }
     }
 
     /// Converts a value of a decoded part into one of the file; the part begins at `start`.
-    pub(super) fn within(self, part: &Decoded<'_>, start: usize, escape: Escape) -> Self {
+    pub(crate) fn within(self, part: &Decoded<'_>, start: usize, escape: Escape) -> Self {
         let Range { start: from, end } = part.raw(self.range);
         let escapes = if escape == Escape::Plain { self.escapes } else { [escape, self.escapes[0]] };
         Value { range: start + from..start + end, escapes, form: self.form }
@@ -31,9 +31,9 @@ impl Value {
 
 /// A decoded value. Bytes that are not UTF-8 become replacement characters, which no host contains.
 #[derive(Debug)]
-pub(super) struct Decoded<'a> {
+pub(crate) struct Decoded<'a> {
     /// The text, escapes resolved.
-    pub(super) text: Cow<'a, str>,
+    pub(crate) text: Cow<'a, str>,
     /// The replacements of each step of decoding, the outer first.
     steps: Vec<Vec<Unit>>,
 }
@@ -47,7 +47,7 @@ struct Unit {
 
 impl<'a> Decoded<'a> {
     /// Decodes bytes with these escapes, the outer first.
-    pub(super) fn new(raw: &'a [u8], escapes: &[Escape]) -> Self {
+    pub(crate) fn new(raw: &'a [u8], escapes: &[Escape]) -> Self {
         let mut decoded = match std::str::from_utf8(raw) {
             Ok(text) => Decoded { text: Cow::Borrowed(text), steps: Vec::new() },
             Err(_) => from_other_encoding(raw),
@@ -59,7 +59,7 @@ impl<'a> Decoded<'a> {
     }
 
     /// The concatenated pieces of a text. The text between them means nothing.
-    pub(super) fn of_pieces(raw: &'a str, pieces: &[Range<usize>]) -> Self {
+    pub(crate) fn of_pieces(raw: &'a str, pieces: &[Range<usize>]) -> Self {
         let (mut text, mut units) = (String::new(), Vec::new());
         let mut copied = 0;
         for piece in pieces {
@@ -94,7 +94,7 @@ impl<'a> Decoded<'a> {
     }
 
     /// The raw bytes behind a part of the text.
-    pub(super) fn raw(&self, range: Range<usize>) -> Range<usize> {
+    pub(crate) fn raw(&self, range: Range<usize>) -> Range<usize> {
         let back = |at: usize| self.steps.iter().rev().fold(at, |at, units| raw_position(units, at));
         back(range.start)..back(range.end)
     }

@@ -10,9 +10,9 @@ use super::{
     css,
     foreign_content::{Nest, Space},
     json,
-    page::{Page, Pulse},
+    page::Page,
 };
-use crate::base::error::Error;
+use crate::base::{error::Error, pulse::Pulse};
 
 /// Events between two calls of the pulse.
 const EVENTS: u32 = 1 << 12;
@@ -28,7 +28,7 @@ const UNFINISHED: &[html5gum::Error] = &[
 const MENDED: &str = "browsers may see other tags in it, so it was to be left alone";
 
 /// Reads a page, or a part of one; an error if `pulse` gives one.
-pub(super) fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error> {
+pub(crate) fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error> {
     read_part(bytes, false, pulse, page)
 }
 
@@ -225,7 +225,7 @@ impl ForwardingEmitter for Switch<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::expected_target::Link, *};
+    use super::{super::link::Link, *};
 
     fn page(html: &str) -> Page {
         let mut page = Page { json_ld: true, ..Page::default() };

@@ -8,7 +8,7 @@ const SVG: &str = "http://www.w3.org/2000/svg";
 const XHTML: &str = "http://www.w3.org/1999/xhtml";
 const XLINK: &str = "http://www.w3.org/1999/xlink";
 /// The namespace of the prefix `xml`.
-pub(super) const XML: &str = "http://www.w3.org/XML/1998/namespace";
+pub(crate) const XML: &str = "http://www.w3.org/XML/1998/namespace";
 
 /// Attributes of SVG that hold CSS.
 const PRESENTATION: &[&str] =
@@ -16,16 +16,16 @@ const PRESENTATION: &[&str] =
 
 /// An element's or attribute's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Name<'a> {
+pub(crate) struct Name<'a> {
     /// Empty if there is none.
-    pub(super) namespace: &'a str,
+    pub(crate) namespace: &'a str,
     /// The name without prefix.
-    pub(super) local: &'a str,
+    pub(crate) local: &'a str,
 }
 
 /// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(crate) enum Meaning {
     /// A URL.
     Url,
     /// CSS.
@@ -34,7 +34,7 @@ pub(super) enum Meaning {
 
 /// A kind of document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Vocabulary {
+pub(crate) enum Vocabulary {
     /// `urlset` and `sitemapindex`.
     Sitemap,
     /// RSS but for its version 1.0.
@@ -51,7 +51,7 @@ pub(super) enum Vocabulary {
 
 impl Vocabulary {
     /// The vocabulary of a document by its root; none if unknown. Without a namespace the name alone decides.
-    pub(super) fn of(root: Name<'_>) -> Option<Self> {
+    pub(crate) fn of(root: Name<'_>) -> Option<Self> {
         let (vocabulary, namespaces) = match root.local {
             "urlset" | "sitemapindex" => (Vocabulary::Sitemap, SITEMAP),
             "rss" => (Vocabulary::Rss, &["http://backend.userland.com/rss2"][..]),
@@ -65,7 +65,7 @@ impl Vocabulary {
     }
 
     /// The kind of an element's text. `own` is the namespace of the root, `attribute` gives the element's plain attributes.
-    pub(super) fn text<'a>(
+    pub(crate) fn text<'a>(
         self,
         own: &str,
         element: Name<'_>,
@@ -88,7 +88,7 @@ impl Vocabulary {
     }
 
     /// The kind of an attribute of an element.
-    pub(super) fn attribute(self, own: &str, element: Name<'_>, attribute: Name<'_>) -> Option<Meaning> {
+    pub(crate) fn attribute(self, own: &str, element: Name<'_>, attribute: Name<'_>) -> Option<Meaning> {
         if attribute.local == "base" && attribute.namespace == XML {
             return Some(Meaning::Url);
         }

@@ -6,19 +6,14 @@ use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
-use super::{
-    escape::Escape,
-    scan::{Pulse, Scan},
-    table::Form,
-    value::Value,
-};
-use crate::base::error::Error;
+use super::{escape::Escape, scan::Scan, table::Form, value::Value};
+use crate::base::{error::Error, pulse::Pulse};
 
 /// Strings between two calls of the pulse.
 const STRIDE: usize = 10_000;
 
 /// Finds every string value. Each is a URL from end to end or not at all.
-pub(super) fn scan(text: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
+pub(crate) fn scan(text: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
     if serde_json::from_str::<IgnoredAny>(text).is_err() {
         return Ok(Scan::skipped("it is no valid JSON"));
     }

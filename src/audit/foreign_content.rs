@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The namespace of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Space {
+pub(crate) enum Space {
     Html,
     Svg,
     Math,
@@ -15,15 +15,15 @@ pub(super) enum Space {
 
 /// A start tag.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Opened<'a> {
+pub(crate) struct Opened<'a> {
     /// Its name in lower case.
-    pub(super) name: &'a [u8],
+    pub(crate) name: &'a [u8],
     /// True if it ends with `/>`.
-    pub(super) closed: bool,
+    pub(crate) closed: bool,
     /// True if it has attributes that HTML defines for `<font>`.
-    pub(super) styled: bool,
+    pub(crate) styled: bool,
     /// True if the `encoding` is one of HTML.
-    pub(super) holds_html: bool,
+    pub(crate) holds_html: bool,
 }
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ struct Node {
 
 /// The open elements from the outermost foreign one on, and names seen elsewhere.
 #[derive(Debug, Default)]
-pub(super) struct Nest {
+pub(crate) struct Nest {
     nodes: Vec<Node>,
     /// The number of HTML elements in `nodes`.
     html: usize,
@@ -46,7 +46,7 @@ pub(super) struct Nest {
     select: Select,
     template_is_new: bool,
     /// True if a browser may build another tree.
-    pub(super) doubtful: bool,
+    pub(crate) doubtful: bool,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -60,17 +60,17 @@ enum Select {
 
 impl Nest {
     /// The namespace of the innermost open element. An element that hosts HTML is still foreign.
-    pub(super) fn space(&self) -> Space {
+    pub(crate) fn space(&self) -> Space {
         self.nodes.last().map_or(Space::Html, |node| node.space)
     }
 
     /// True in a `<select>`, or where its end may have been missed.
-    pub(super) fn in_select(&self) -> bool {
+    pub(crate) fn in_select(&self) -> bool {
         self.select != Select::Closed
     }
 
     /// The namespace of the next start tag; as an HTML tag it may begin text.
-    pub(super) fn start(&mut self, tag: Opened<'_>) -> Space {
+    pub(crate) fn start(&mut self, tag: Opened<'_>) -> Space {
         let mut html = self.nodes.last().is_none_or(|node| node.space == Space::Html || node.hosts_html);
         if !html && leaves(tag) {
             while self.nodes.last().is_some_and(|node| node.space != Space::Html && !node.hosts_html) {
@@ -161,7 +161,7 @@ impl Nest {
     }
 
     /// An end tag.
-    pub(super) fn end(&mut self, name: &[u8]) {
+    pub(crate) fn end(&mut self, name: &[u8]) {
         if name == b"select" && self.select == Select::Open && self.space() == Space::Html {
             self.select = Select::Closed;
         }

@@ -8,14 +8,14 @@ use super::{
 };
 
 /// Reads a file; a file that is not JSON was to be left alone.
-pub(super) fn read_file(bytes: &[u8], page: &mut Page) {
+pub(crate) fn read_file(bytes: &[u8], page: &mut Page) {
     if !read(bytes, page) {
         page.doubt("it is no JSON, so it was to be left alone");
     }
 }
 
 /// Reads the values that are a URL from end to end; false if the bytes are not JSON.
-pub(super) fn read(bytes: &[u8], page: &mut Page) -> bool {
+pub(crate) fn read(bytes: &[u8], page: &mut Page) -> bool {
     if serde_json::from_slice::<IgnoredAny>(bytes).is_err() || std::str::from_utf8(bytes).is_err() {
         page.note(b'v', bytes);
         return false;
@@ -67,7 +67,7 @@ mod tests {
     fn check(json: &str, expected: &[&str]) {
         let mut page = Page::default();
         read_file(json.as_bytes(), &mut page);
-        let found: Vec<String> = page.links.iter().map(super::super::expected_target::Link::shown).collect();
+        let found: Vec<String> = page.links.iter().map(super::super::link::Link::shown).collect();
         assert_eq!((found, page.doubt), (expected.iter().map(ToString::to_string).collect(), None), "{json}");
     }
 

@@ -39,7 +39,7 @@ struct Reader<'a, 'p> {
 }
 
 /// Reads a style sheet, or the content of a style attribute.
-pub(super) fn read(bytes: &[u8], page: &mut Page) {
+pub(crate) fn read(bytes: &[u8], page: &mut Page) {
     let mut reader = Reader { bytes, at: 0, copied: 0, open: Vec::new(), rule: Rule::None, page };
     while reader.at < bytes.len() {
         reader.token();
@@ -321,7 +321,7 @@ mod tests {
     fn check(css: &str, expected: &[&str]) {
         let mut page = Page::default();
         read(css.as_bytes(), &mut page);
-        let found: Vec<String> = page.links.iter().map(super::super::expected_target::Link::shown).collect();
+        let found: Vec<String> = page.links.iter().map(super::super::link::Link::shown).collect();
         assert_eq!(found, expected, "{css}");
     }
 

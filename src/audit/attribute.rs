@@ -9,35 +9,35 @@ const FEW: usize = 16;
 
 /// An attribute of a start tag.
 #[derive(Debug, Default)]
-pub(super) struct Attribute {
+pub(crate) struct Attribute {
     /// In lower case.
-    pub(super) name: Vec<u8>,
+    pub(crate) name: Vec<u8>,
     /// Decoded.
-    pub(super) value: Vec<u8>,
+    pub(crate) value: Vec<u8>,
     /// The place of the value; none if its spelling differs.
-    pub(super) place: Option<usize>,
+    pub(crate) place: Option<usize>,
 }
 
 /// A start tag as far as it was read. It is reused for the next tag.
 #[derive(Debug, Default)]
-pub(super) struct Tag {
+pub(crate) struct Tag {
     /// In lower case.
-    pub(super) name: Vec<u8>,
+    pub(crate) name: Vec<u8>,
     /// The first of attributes with the same name.
-    pub(super) attributes: Vec<Attribute>,
+    pub(crate) attributes: Vec<Attribute>,
     /// Every name, if there are many.
     names: BTreeSet<Vec<u8>>,
     /// Attributes of earlier tags, whose memory is reused.
     spare: Vec<Attribute>,
     /// True while the last attribute repeats a name.
-    pub(super) repeated: bool,
+    pub(crate) repeated: bool,
     /// True if it ends with `/>`.
-    pub(super) self_closing: bool,
+    pub(crate) self_closing: bool,
 }
 
 impl Tag {
     /// Begins another tag.
-    pub(super) fn begin(&mut self, name: &[u8]) {
+    pub(crate) fn begin(&mut self, name: &[u8]) {
         self.name.clear();
         self.name.extend_from_slice(name);
         self.spare.append(&mut self.attributes);
@@ -47,7 +47,7 @@ impl Tag {
     }
 
     /// Takes the name of the next attribute.
-    pub(super) fn attribute(&mut self, name: &[u8]) {
+    pub(crate) fn attribute(&mut self, name: &[u8]) {
         if self.attributes.len() == FEW {
             self.names = self.attributes.iter().map(|attribute| attribute.name.clone()).collect();
         }
@@ -71,13 +71,13 @@ impl Tag {
     }
 
     /// True for a script that holds JSON-LD.
-    pub(super) fn holds_json_ld(&self) -> bool {
+    pub(crate) fn holds_json_ld(&self) -> bool {
         let kind = self.get(b"type").and_then(|kind| kind.split(|byte| *byte == b';').next()).unwrap_or_default();
         kind.trim_ascii().eq_ignore_ascii_case(b"application/ld+json")
     }
 
     /// The tag as the tree sees it.
-    pub(super) fn opened(&self) -> Opened<'_> {
+    pub(crate) fn opened(&self) -> Opened<'_> {
         let encoding = self.get(b"encoding").unwrap_or_default();
         let known = [&b"text/html"[..], b"application/xhtml+xml"];
         Opened {
@@ -90,7 +90,7 @@ impl Tag {
 }
 
 /// The places of the URLs in an attribute.
-pub(super) fn urls(tag: &Tag, in_svg: bool, name: &[u8], value: &[u8]) -> Vec<(usize, usize)> {
+pub(crate) fn urls(tag: &Tag, in_svg: bool, name: &[u8], value: &[u8]) -> Vec<(usize, usize)> {
     let element = std::str::from_utf8(&tag.name).unwrap_or_default();
     let whole = || Vec::from_iter(strip(value, 0, value.len()));
     match std::str::from_utf8(name).unwrap_or_default() {

@@ -8,29 +8,26 @@ use super::{
 };
 use crate::base::error::Error;
 
-/// The check for cancellation: an error if the run was cancelled or took too long.
-pub(super) type Pulse<'a> = &'a dyn Fn() -> Result<(), Error>;
-
 /// Scans the bytes of a file.
-pub(super) type Scanner<'a> = &'a dyn Fn(&[u8]) -> Result<Scan, Error>;
+pub(crate) type Scanner<'a> = &'a dyn Fn(&[u8]) -> Result<Scan, Error>;
 
 /// The findings in a file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Scan {
+pub(crate) struct Scan {
     /// Every value with URLs, in the order of the file, none inside another.
-    pub(super) values: Vec<Value>,
+    pub(crate) values: Vec<Value>,
     /// The reason to leave the file alone; none if it can be edited.
-    pub(super) skipped: Option<&'static str>,
+    pub(crate) skipped: Option<&'static str>,
 }
 
 impl Scan {
     /// A file that is left alone.
-    pub(super) fn skipped(reason: &'static str) -> Self {
+    pub(crate) fn skipped(reason: &'static str) -> Self {
         Scan { values: Vec::new(), skipped: Some(reason) }
     }
 
     /// Scans one part only.
-    pub(super) fn of_part(
+    pub(crate) fn of_part(
         bytes: &[u8],
         part: (Range<usize>, Escape),
         scan: impl FnOnce(&str) -> Result<Scan, Error>,
@@ -41,7 +38,7 @@ impl Scan {
     }
 
     /// Scans a part in another language, inside a value or between tags.
-    pub(super) fn add_part(
+    pub(crate) fn add_part(
         &mut self,
         bytes: &[u8],
         (range, escape): (Range<usize>, Escape),

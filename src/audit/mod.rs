@@ -1,0 +1,19 @@
+//! Readers of file formats for verifiers, by other libraries than those of `format`.
+//!
+//! They find the links of a file and keep everything else for comparison. Neither room names the other, so that a mistake of one
+//! reader is not repeated by the other.
+
+pub(crate) mod css;
+pub(crate) mod json;
+pub(crate) mod link;
+pub(crate) mod markdown;
+pub(crate) mod markup;
+pub(crate) mod page;
+pub(crate) mod spelling;
+pub(crate) mod text;
+pub(crate) mod xml;
+
+mod attribute;
+mod bare_url;
+mod definition;
+mod foreign_content;

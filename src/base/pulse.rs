@@ -1,0 +1,6 @@
+//! The check that long work makes again and again.
+
+use super::error::Error;
+
+/// An error if the run was cancelled or took too long.
+pub(crate) type Pulse<'a> = &'a dyn Fn() -> Result<(), Error>;
