@@ -72,7 +72,7 @@ impl Adapter for FinalNewline {
         let changes = ChangeSet::new(changes)?;
         let counts = Counts::from([("files".to_owned(), changes.len() as u64)]);
         let scanned = Counts::from([("files_scanned".to_owned(), files.len() as u64)]);
-        let baseline = Baseline { counts: scanned, files, skipped: Vec::new() };
+        let baseline = Baseline { counts: scanned, files, ..Baseline::default() };
         Ok(Proposal { baseline, counts, changes })
     }
 

@@ -83,8 +83,9 @@ pub(in crate::host) fn rebuild(
         return Err(damaged("comes out otherwise"));
     }
     let looks = Seen::nothing(seen.files.len());
-    let BaselineRecord { input, counts, files, skipped } = seen;
-    let proposal = Proposal { baseline: Baseline { counts, files, skipped }, counts: manifest.counts, changes };
+    let BaselineRecord { input, counts, files, skipped, findings } = seen;
+    let proposal =
+        Proposal { baseline: Baseline { counts, files, skipped, findings }, counts: manifest.counts, changes };
     let files = [baseline, planned, patch].map(Clone::clone);
     let stored = StoredProposal::new(input, proposal, patch_again, looks, files)?;
     if proposed.proposal != stored.id {

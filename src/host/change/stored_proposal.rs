@@ -95,6 +95,7 @@ impl StoredProposal {
             "phase": "propose",
             "baseline": self.proposal.baseline.counts,
             "skipped": self.proposal.baseline.skipped,
+            "findings": self.proposal.baseline.findings,
             "proposed_changes": self.proposal.counts,
             "files": self.patch.stats.iter().map(row).collect::<Vec<_>>(),
             "artifacts": self.artifacts(),

@@ -141,6 +141,26 @@ pub struct Skipped {
     pub reason: String,
 }
 
+/// A defect that the proposal leaves, for a person to decide on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// The file.
+    pub path: RepoPath,
+    /// The line, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// The place in the file as its format names it: a JSON Pointer, or the destination of a link.
+    pub place: String,
+    /// The kind of defect: a keyword of a schema, or the part of a link that is missing.
+    pub kind: String,
+    /// The reason that it is left.
+    pub reason: String,
+    /// The possible corrections, if there are several; sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<String>,
+}
+
 /// The measurements before a change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Baseline {
@@ -150,6 +170,8 @@ pub struct Baseline {
     pub files: Vec<FileHash>,
     /// Files that were left alone, sorted by path. Those that were read are in `files` too.
     pub skipped: Vec<Skipped>,
+    /// The defects that the proposal leaves, sorted.
+    pub findings: Vec<Finding>,
 }
 
 /// The findings of an adapter and its proposed change.
@@ -175,6 +197,9 @@ pub struct BaselineRecord {
     pub files: Vec<FileHash>,
     /// Files that were left alone.
     pub skipped: Vec<Skipped>,
+    /// The defects that the proposal leaves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
 }
 
 /// The artefact that lists the changes: the manifest.
@@ -197,6 +222,7 @@ impl Proposal {
             counts: self.baseline.counts.clone(),
             files: self.baseline.files.clone(),
             skipped: self.baseline.skipped.clone(),
+            findings: self.baseline.findings.clone(),
         }
     }
 

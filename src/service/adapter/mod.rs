@@ -3,9 +3,12 @@
 //! An adapter reads through a [`Context`] and returns data; it never writes. The host judges, applies and records.
 
 pub mod contract;
+pub mod counts;
+pub mod deadline;
 pub mod evidence;
 pub mod jsonl;
 pub mod link_updater;
+pub mod survey;
 pub mod verify;
 
 mod adapters;
@@ -62,7 +65,7 @@ pub const ADAPTERS: &[&dyn Adapter] = &[&link_updater::LinkUpdater];
 ///         vec!["**/*.md"]
 ///     }
 ///     fn propose(&self, _: &Context<'_>, _: &Invocation) -> Result<Proposal, Error> {
-///         let baseline = Baseline { counts: Counts::new(), files: Vec::new(), skipped: Vec::new() };
+///         let baseline = Baseline::default();
 ///         Ok(Proposal { baseline, counts: Counts::new(), changes: ChangeSet::default() })
 ///     }
 ///     fn measure(&self, _: &Context<'_>, _: &Invocation, _: &Evidence<'_>) -> Result<Measured, Error> {

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::base::error::{Code, Error};
+use crate::{
+    base::error::{Code, Error},
+    service::adapter::survey::OnSkip,
+};
 
 /// `params` of an invocation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,17 +47,6 @@ pub(super) struct Move {
     pub(super) from_hosts: Vec<String>,
     /// The new origin, with an optional prefix for their paths.
     pub(super) to_host: String,
-}
-
-/// The treatment of a file that can't be read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum OnSkip {
-    /// List it with its reason.
-    #[default]
-    List,
-    /// Fail.
-    Error,
 }
 
 impl Params {

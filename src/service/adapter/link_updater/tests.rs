@@ -82,7 +82,7 @@ fn limits_are_refused_with_the_way_out() {
     let error = refused(|input| input["params"]["on_skip"] = json!("error"));
     assert_eq!(
         (error.code(), error.message()),
-        (Code::Unreadable, "`b.html` can't be searched for links: it is binary")
+        (Code::Unreadable, "`b.html` can't be read as its format: it is binary")
     );
 }
 

@@ -14,7 +14,7 @@ mod prescan;
 use std::collections::BTreeMap;
 
 use self::{
-    counts::{COUNTS_MATCH, Samples, Tally},
+    counts::{Samples, Tally},
     expected_target::{Aim, Edit},
     format::Format,
     prescan::Sieve,
@@ -22,17 +22,14 @@ use self::{
 use super::params::{Include, Params};
 use crate::{
     audit::{link::Link, markup, page::Page},
-    base::{
-        error::{Code, Error},
-        pulse::Pulse,
-        text::counted,
-    },
+    base::{error::Error, pulse::Pulse, text::counted},
     service::adapter::{
         Context,
         contract::{Failure, Invocation},
+        counts::COUNTS_MATCH,
+        deadline::Deadline,
         evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
     },
-    system::clock::Stopwatch,
 };
 
 /// No link remains that should have moved.
@@ -52,11 +49,8 @@ struct Measure {
 pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence<'_>) -> Result<Measured, Error> {
     let measure = Measure::new(Params::parse(&input.params)?, input.constraints.seed)?;
     let skipped = &evidence.baseline.skipped;
-    let clock = Stopwatch::start();
-    let pulse = || {
-        ctx.check_cancelled()?;
-        check_time(clock, input.constraints.timeout_ms)
-    };
+    let deadline = Deadline::begin(input, "measuring the files");
+    let pulse = || deadline.check(ctx);
     let tallies = evidence.examine(ctx, |file| {
         pulse()?;
         let left_alone = skipped.binary_search_by(|skipped| skipped.path.as_str().cmp(file.path)).is_ok();
@@ -75,18 +69,6 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
         sample_size: 0,
         samples: total.samples.into_urls(),
     })
-}
-
-fn check_time(clock: Stopwatch, most_ms: u64) -> Result<(), Error> {
-    if clock.elapsed_ms() <= most_ms {
-        return Ok(());
-    }
-    Err(Error::new(
-        Code::BudgetExhausted,
-        format!("measuring the files took longer than `constraints.timeout_ms` allows ({most_ms} ms)"),
-    )
-    .detail("timeout_ms", most_ms)
-    .hint("raise `constraints.timeout_ms` or narrow `target.glob`"))
 }
 
 impl Measure {

@@ -7,12 +7,10 @@ use crate::{
     base::hash::Sha256,
     service::adapter::{
         contract::{Counts, Failure},
+        counts::{self, Compare},
         evidence::Evidence,
     },
 };
-
-/// The numbers of the record are those of the files.
-pub(super) const COUNTS_MATCH: &str = "counts_match";
 
 /// The measurements of one file, or of all.
 #[derive(Debug, Default)]
@@ -130,57 +128,36 @@ impl Tally {
             counts.push((format!("files_{}", format.name()), part.files));
             counts.push((format!("updates_{}", format.name()), part.moved));
         }
-        if let Some(found) = evidence.found() {
-            counts.push(("files_scanned".to_owned(), found.read));
-            counts.push(("files_skipped".to_owned(), found.skipped));
-            counts.push(("files_ignored".to_owned(), found.ignored));
-        }
+        counts.extend(counts::found(evidence));
         counts.into_iter().collect()
     }
 
     /// The differences from the record.
     pub(super) fn compare(&self, evidence: &Evidence<'_>) -> Vec<Failure> {
-        let mut failures = Vec::new();
-        let (baseline, manifest) = (evidence.baseline, evidence.manifest);
-        let mut same = |what: &str, counts: &Counts, name: &str, measured: u64| {
-            let recorded = counts.get(name).copied();
-            if recorded != Some(measured) {
-                let recorded = recorded.map_or("nothing".to_owned(), |n| n.to_string());
-                let reason = format!("{what} says {recorded} for `{name}`, measured are {measured}");
-                failures.push(Failure::new(COUNTS_MATCH, reason));
-            }
-        };
+        let mut compare = Compare::files(evidence, self.changed);
+        let recorded = &evidence.baseline.counts;
         let moved = self.sum(|part| part.moved);
-        same("the baseline", &baseline.counts, "links_to_update", moved);
-        same("the manifest", &manifest.counts, "link_updates", moved);
-        same("the manifest", &manifest.counts, "files", self.changed);
-        same("the manifest", &manifest.counts, "files", manifest.entries.len() as u64);
-        same("the baseline", &baseline.counts, "files_skipped", baseline.skipped.len() as u64);
-        let read = |path: &str| baseline.files.binary_search_by(|file| file.path.as_str().cmp(path)).is_ok();
-        let read_and_skipped = baseline.skipped.iter().filter(|skipped| read(&skipped.path)).count();
-        same("the baseline", &baseline.counts, "files_scanned", (baseline.files.len() - read_and_skipped) as u64);
+        compare.baseline("links_to_update", moved);
+        compare.manifest("link_updates", moved);
         for (format, part) in &self.formats {
-            let counted = [("files", part.files), ("updates", part.moved)];
-            for (what, measured) in counted {
+            for (what, measured) in [("files", part.files), ("updates", part.moved)] {
                 let name = format!("{what}_{}", format.name());
-                if baseline.counts.contains_key(&name) {
-                    same("the baseline", &baseline.counts, &name, measured);
+                if recorded.contains_key(&name) {
+                    compare.baseline(&name, measured);
                 }
             }
         }
         let mut at_least = |name: &str, before: u64| {
-            let recorded = baseline.counts.get(name).copied();
-            if recorded.is_some_and(|n| n < before) || recorded.is_none() && name == "links_total" && before > 0 {
-                let n = recorded.unwrap_or(0);
-                let reason = format!("the baseline says {n} for `{name}`, changed files alone have {before}");
-                failures.push(Failure::new(COUNTS_MATCH, reason));
+            let recorded = recorded.get(name).copied().or((name == "links_total").then_some(0));
+            if let Some(recorded) = recorded {
+                compare.at_least(name, recorded, before, "changed files");
             }
         };
         at_least("links_total", self.sum(|part| part.links_before));
         for (format, part) in &self.formats {
             at_least(&format!("links_{}", format.name()), part.links_before);
         }
-        failures
+        compare.into_failures()
     }
 }
 

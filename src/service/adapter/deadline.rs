@@ -1,0 +1,37 @@
+//! The end of an adapter's time.
+
+use super::{Context, contract::Invocation};
+use crate::{
+    base::error::{Code, Error},
+    system::clock::Stopwatch,
+};
+
+/// The time that an invocation gives to a phase.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline {
+    clock: Stopwatch,
+    most_ms: u64,
+    phase: &'static str,
+}
+
+impl Deadline {
+    /// Begins a phase; `phase` completes the sentence "… took longer than".
+    pub fn begin(input: &Invocation, phase: &'static str) -> Self {
+        Deadline { clock: Stopwatch::start(), most_ms: input.constraints.timeout_ms, phase }
+    }
+
+    /// `cancelled` if the run was cancelled, `budget_exhausted` if the time is over.
+    pub fn check(&self, ctx: &Context<'_>) -> Result<(), Error> {
+        ctx.check_cancelled()?;
+        let Deadline { clock, most_ms, phase } = self;
+        if clock.elapsed_ms() <= *most_ms {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::BudgetExhausted,
+            format!("{phase} took longer than `constraints.timeout_ms` allows ({most_ms} ms)"),
+        )
+        .detail("timeout_ms", *most_ms)
+        .hint("raise `constraints.timeout_ms` or narrow `target.glob`; nothing was changed"))
+    }
+}
