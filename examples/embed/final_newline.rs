@@ -7,6 +7,7 @@ use nrv::{
     service::adapter::{
         Context,
         contract::{Baseline, Counts, Failure, FileHash, Invocation, Proposal},
+        envelope::{Counted, FILES},
         evidence::{Evidence, Examined, Measured},
     },
     system::workspace::Globs,
@@ -31,15 +32,13 @@ impl Adapter for FinalNewline {
         "end every Markdown file with one line feed"
     }
 
-    fn input_schema(&self) -> &str {
-        r#"{"type": "object", "properties": {
-            "tool": {"const": "final_newline"}, "version": {"const": "1.0"},
-            "params": {"type": "object", "additionalProperties": false}
-        }}"#
+    fn params_schema(&self) -> &str {
+        r#"{"type": "object", "additionalProperties": false}"#
     }
 
-    fn output_schema(&self) -> &str {
-        r#"{"type": "object"}"#
+    fn counts(&self) -> Counted<'_> {
+        let baseline = vec![("files_scanned", "Markdown files under the glob.")];
+        Counted { baseline, changes: vec![FILES], work: None }
     }
 
     fn domain(&self) -> Vec<&str> {

@@ -110,7 +110,10 @@ impl Host<'_> {
             }
             Call::AttemptEnd { keep } => self.pipeline(position, sink).end_attempt(*keep),
             Call::DtaList {} => Ok(approved_adapters(&self.run)),
-            Call::DtaDescribe { tool } => self.run.context.options.adapters.find(tool).map(describe_adapter),
+            Call::DtaDescribe { tool } => {
+                let adapter = self.run.context.options.adapters.find(tool)?;
+                describe_adapter(adapter, &self.run.policy)
+            }
             Call::DtaPropose { tool, input } => self.adapters(position, sink).propose(tool, input),
             Call::DtaApply { tool, proposal } => self.adapters(position, sink).apply_proposal(tool, proposal),
             Call::DtaRun { tool, input } => self.adapters(position, sink).run_adapter(tool, input),

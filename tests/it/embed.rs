@@ -159,12 +159,12 @@ impl Adapter for Liar {
         "cut every page off"
     }
 
-    fn input_schema(&self) -> &str {
+    fn params_schema(&self) -> &str {
         "{}"
     }
 
-    fn output_schema(&self) -> &str {
-        "{}"
+    fn counts(&self) -> adapter::envelope::Counted<'_> {
+        adapter::envelope::Counted::default()
     }
 
     fn domain(&self) -> Vec<&str> {

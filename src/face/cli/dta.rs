@@ -20,7 +20,7 @@ use crate::{
         text::escape,
     },
     host::{self, Host, Position, Request},
-    service::adapter::{self, Adapters, jsonl},
+    service::adapter::{self, jsonl},
 };
 
 pub(super) fn list(here: &Here, out: &mut Output) -> Result<u8, Error> {
@@ -39,14 +39,13 @@ pub(super) fn list(here: &Here, out: &mut Output) -> Result<u8, Error> {
     Ok(0)
 }
 
-pub(super) fn describe(name: &str, out: &mut Output) -> Result<u8, Error> {
-    let adapters = Adapters::default();
-    let adapter = adapters.find(name)?;
+pub(super) fn describe(here: &Here, name: &str, out: &mut Output) -> Result<u8, Error> {
+    let adapter = here.adapters().find(name)?;
     if !out.is_json() {
         out.line(&format!("{} {}: {}", adapter.name(), adapter.version(), adapter.summary()));
-        out.line("Phases: discover, propose, apply, verify. Schemas of input and output:");
+        out.line("Phases: discover, propose, apply, verify. Globs, policy, and schemas of input and output:");
     }
-    out.document(&host::describe_adapter(adapter));
+    out.document(&host::describe_adapter(adapter, &here.context.policy)?);
     Ok(0)
 }
 

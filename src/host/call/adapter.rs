@@ -39,6 +39,7 @@ use crate::{
     service::adapter::{
         self, Adapter,
         contract::{Invocation, Mode, Output, Phase, Proposal},
+        envelope,
         verify::Report,
     },
     system::{policy::Policy, workspace::View},
@@ -82,7 +83,7 @@ pub(in crate::host) fn invocation(
             constraints.entry(key).or_insert_with(|| json!(value));
         }
     }
-    samples::fill_in(adapter.input_schema(), &mut map, settings.http_samples);
+    samples::fill_in(adapter.params_schema(), &mut map, settings.http_samples);
     let mut invocation = adapter::parse(adapter, &Value::Object(map))?;
     unprotected(invocation.target.globs(view)?)?;
     // The policy is a ceiling; an invocation may only ask for less.
@@ -415,18 +416,30 @@ pub(in crate::host) fn verify_recalled(
     committed.verify(pipeline, &ByVerifier { stored, held: Held::No }).map(Verified::into_output)
 }
 
-/// An adapter's schemas and phases.
-pub fn describe_adapter(adapter: &dyn Adapter) -> Value {
-    let schema = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
-    json!({
+/// An adapter's globs, policy, phases and schemas.
+pub fn describe_adapter(adapter: &dyn Adapter, policy: &Policy) -> Result<Value, Error> {
+    let list = policy.settings().adapters.approved.as_ref();
+    let settings = policy.adapter(adapter.name());
+    let counts = adapter.counts();
+    Ok(json!({
         "name": adapter.name(),
         "version": adapter.version(),
         "summary": adapter.summary(),
         "domain": adapter.domain(),
+        "applies_if": counts.work.map(|count| json!({"count": count, "above": 0})),
+        "policy": {
+            "approved": list.is_none_or(|list| list.iter().any(|name| name == adapter.name())),
+            "paths": settings.paths.as_ref().unwrap_or(&policy.settings().paths.write),
+            "max_files": settings.max_files,
+            "timeout_ms": settings.timeout_ms,
+            "rate_per_min": settings.rate_per_min,
+            "http_samples": settings.http_samples,
+            "strict_tools": policy.settings().adapters.strict_tools,
+        },
         "phases": ["discover", "propose", "apply", "verify"],
-        "input_schema": schema(adapter.input_schema()),
-        "output_schema": schema(adapter.output_schema()),
-    })
+        "input_schema": envelope::input_schema(adapter)?,
+        "output_schema": envelope::output_schema(adapter),
+    }))
 }
 
 fn to_value(value: &impl Serialize) -> Result<Value, Error> {
@@ -440,8 +453,9 @@ mod tests {
     #[test]
     fn a_description_has_both_schemas() {
         for adapter in adapter::ADAPTERS {
-            let value = describe_adapter(*adapter);
+            let value = describe_adapter(*adapter, &Policy::default()).unwrap();
             assert!(value["input_schema"].is_object() && value["output_schema"].is_object());
+            assert!(value["applies_if"]["count"].is_string() && value["policy"]["max_files"] == 5000, "{value}");
         }
     }
 }

@@ -37,7 +37,7 @@ struct Samples<'a> {
 pub(in crate::host) fn fill_in(schema: &str, input: &mut Map<String, Value>, samples: u64) {
     let known = || {
         let schema = serde_json::from_str::<Value>(schema).unwrap_or_default();
-        schema.pointer("/properties/params/properties/http_samples").is_some()
+        schema.pointer("/properties/http_samples").is_some()
     };
     if let Some(Value::Object(params)) = input.get_mut("params")
         && samples > 0
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn an_input_that_is_silent_asks_for_what_the_policy_says() {
-        let knows = || json!({"properties": {"params": {"properties": {"http_samples": {}}}}});
+        let knows = || json!({"properties": {"http_samples": {}}});
         check(knows(), json!({"a": 1}), 7, json!({"a": 1, "http_samples": 7}));
         check(knows(), json!({"http_samples": 0}), 7, json!({"http_samples": 0}));
         check(knows(), json!({}), 0, json!({}));

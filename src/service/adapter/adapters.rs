@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{ADAPTERS, Adapter};
+use super::{ADAPTERS, Adapter, envelope};
 use crate::{
     base::error::{self, Code, Error},
     system::{schema::Schema, workspace::Globs},
@@ -45,10 +45,10 @@ impl Adapters {
         if self.find(name).is_ok() {
             return Err(refuse("exists already").hint("choose another name"));
         }
-        for (what, text) in [("input", adapter.input_schema()), ("output", adapter.output_schema())] {
-            let wrong = |why: &dyn fmt::Display| refuse(&format!("has an {what} schema that can't be used: {why}"));
-            let schema = serde_json::from_str(text).map_err(|error| wrong(&error))?;
-            Schema::compile(&schema).map_err(|error| wrong(&error))?;
+        let schemas = [envelope::input_schema(&adapter), Ok(envelope::output_schema(&adapter))];
+        for schema in schemas {
+            let wrong = |error: Error| refuse(&format!("has parameters or counts that can't be used: {error}"));
+            schema.and_then(|schema| Schema::compile(&schema)).map_err(wrong)?;
         }
         Globs::parse(&adapter.domain()).map_err(|error| refuse(&format!("has no usable domain: {error}")))?;
         self.own.push(Arc::new(adapter));
@@ -95,6 +95,7 @@ mod tests {
     use crate::service::adapter::{
         Context,
         contract::{Invocation, Proposal},
+        envelope::Counted,
         evidence::{Evidence, Measured},
     };
 
@@ -120,12 +121,12 @@ mod tests {
             "is looked up"
         }
 
-        fn input_schema(&self) -> &str {
+        fn params_schema(&self) -> &str {
             self.schema
         }
 
-        fn output_schema(&self) -> &str {
-            "{}"
+        fn counts(&self) -> Counted<'_> {
+            Counted::default()
         }
 
         fn domain(&self) -> Vec<&str> {
@@ -146,8 +147,8 @@ mod tests {
         assert!(ADAPTERS.windows(2).all(|pair| pair[0].name() < pair[1].name()));
         for adapter in ADAPTERS {
             assert!(is_name(adapter.name()) && !KEYS.contains(&adapter.name()));
-            for schema in [adapter.input_schema(), adapter.output_schema()] {
-                Schema::compile(&serde_json::from_str(schema).unwrap()).unwrap();
+            for schema in [envelope::input_schema(*adapter).unwrap(), envelope::output_schema(*adapter)] {
+                Schema::compile(&schema).unwrap();
             }
         }
     }
@@ -177,8 +178,8 @@ mod tests {
             (Named { name: "a/../b", ..GOOD }, "name that can't be used"),
             (Named { name: "Upper", ..GOOD }, "name that can't be used"),
             (Named { name: "", ..GOOD }, "name that can't be used"),
-            (Named { name: "b", schema: "{", ..GOOD }, "input schema"),
-            (Named { name: "b", schema: r#"{"type": "strng"}"#, ..GOOD }, "input schema"),
+            (Named { name: "b", schema: "{", ..GOOD }, "parameters"),
+            (Named { name: "b", schema: r#"{"type": "strng"}"#, ..GOOD }, "parameters"),
             (Named { name: "b", domain: &[], ..GOOD }, "domain"),
         ] {
             let name = adapter.name;

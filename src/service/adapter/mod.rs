@@ -5,6 +5,7 @@
 pub mod contract;
 pub mod counts;
 pub mod deadline;
+pub mod envelope;
 pub mod evidence;
 pub mod jsonl;
 pub mod link_updater;
@@ -22,6 +23,7 @@ use crate::{
     base::error::{Code, Error},
     service::adapter::{
         contract::{Invocation, Proposal},
+        envelope::Counted,
         evidence::{Evidence, Measured},
     },
     system::schema::Schema,
@@ -38,6 +40,7 @@ pub const ADAPTERS: &[&dyn Adapter] = &[&link_updater::LinkUpdater];
 ///     service::adapter::{
 ///         Context,
 ///         contract::{Baseline, Counts, Invocation, Proposal},
+///         envelope::Counted,
 ///         evidence::{Evidence, Measured},
 ///     },
 /// };
@@ -55,11 +58,11 @@ pub const ADAPTERS: &[&dyn Adapter] = &[&link_updater::LinkUpdater];
 ///     fn summary(&self) -> &str {
 ///         "change nothing"
 ///     }
-///     fn input_schema(&self) -> &str {
+///     fn params_schema(&self) -> &str {
 ///         r#"{"type": "object"}"#
 ///     }
-///     fn output_schema(&self) -> &str {
-///         r#"{"type": "object"}"#
+///     fn counts(&self) -> Counted<'_> {
+///         Counted::default()
 ///     }
 ///     fn domain(&self) -> Vec<&str> {
 ///         vec!["**/*.md"]
@@ -87,11 +90,11 @@ pub trait Adapter: Send + Sync {
     /// One line for listings.
     fn summary(&self) -> &str;
 
-    /// JSON Schema of the invocation, as text.
-    fn input_schema(&self) -> &str;
+    /// JSON Schema of the parameters, as text: an object. [`envelope`] makes the schemas of input and output from it.
+    fn params_schema(&self) -> &str;
 
-    /// JSON Schema of the output, as text.
-    fn output_schema(&self) -> &str;
+    /// The counts of the baseline and of the changes.
+    fn counts(&self) -> Counted<'_>;
 
     /// Globs of the files that only this adapter may change under strict tools.
     fn domain(&self) -> Vec<&str>;
@@ -110,10 +113,7 @@ pub trait Adapter: Send + Sync {
 
 /// Takes an invocation from JSON, checked against the adapter's own schema. Reads nothing.
 pub fn parse(adapter: &dyn Adapter, input: &Value) -> Result<Invocation, Error> {
-    let schema = serde_json::from_str(adapter.input_schema()).map_err(|error| {
-        Error::new(Code::Internal, format!("the schema of `{}` is no JSON: {error}", adapter.name()))
-    })?;
-    Schema::compile(&schema)?.check(input).map_err(|error| {
+    Schema::compile(&envelope::input_schema(adapter)?)?.check(input).map_err(|error| {
         let wrong = Error::new(Code::InvalidInput, format!("the input of `{}` is wrong: {error}", adapter.name()))
             .hint(format!("`nrv dta describe {}` shows the schema", adapter.name()));
         error.details().iter().fold(wrong, |wrong, (key, value)| wrong.detail(key, value.clone()))

@@ -14,13 +14,22 @@ const INPUT: &[Field] = fields! {
 };
 
 const DESCRIPTION: &[Field] = fields! {
-    name: "string", version: "string", summary: "string", domain: "array", phases: "array", input_schema: "map",
-    output_schema: "map",
+    name: "string", version: "string", summary: "string", domain: "array",
+    applies_if: "map?" = fields! { count: "string", above: "int" },
+    policy: "map" = fields! {
+        approved: "bool", paths: "array", max_files: "int", timeout_ms: "int", rate_per_min: "int?", http_samples: "int",
+        strict_tools: "bool",
+    },
+    phases: "array", input_schema: "map", output_schema: "map",
 };
 
 const PROPOSAL: &[Field] = fields! {
     id: "string", tool: "string", version: "string", phase: "string", baseline: "map",
-    skipped: "array" = fields! { path: "string", reason: "string" }, proposed_changes: "map",
+    skipped: "array" = fields! { path: "string", reason: "string" },
+    findings: "array" = fields! {
+        path: "string", line: "int?", place: "string", kind: "string", reason: "string", candidates: "array?",
+    },
+    proposed_changes: "map",
     files: "array" = fields! { path: "string", added: "int", removed: "int" }, artifacts: "array", patch: "string",
 };
 
@@ -50,7 +59,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// links.apply(proposal).applied_changes
         /// ```
         apply(proposal: "map") -> "map" = OUTPUT;
-        /// The adapter's name, version, schemas and phases.
+        /// The adapter's name, version, globs, policy, phases and schemas.
         ///
         /// ```rhai
         /// nrv.dta("link_updater").describe().input_schema

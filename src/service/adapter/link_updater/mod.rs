@@ -36,6 +36,7 @@ use crate::{
     service::adapter::{
         Adapter, Context,
         contract::{Invocation, Proposal},
+        envelope::{self, Counted},
         evidence::{Evidence, Measured},
     },
 };
@@ -57,12 +58,20 @@ impl Adapter for LinkUpdater {
         "move every link from old hosts to new ones"
     }
 
-    fn input_schema(&self) -> &str {
-        include_str!("../../../../schemas/link_updater.input.schema.json")
+    fn params_schema(&self) -> &str {
+        include_str!("params.schema.json")
     }
 
-    fn output_schema(&self) -> &str {
-        include_str!("../../../../schemas/link_updater.output.schema.json")
+    fn counts(&self) -> Counted<'_> {
+        let own = [
+            ("links_total", "URLs in the scanned files, relative ones too where a format has them."),
+            ("links_to_update", "URLs that have to move."),
+            ("files_*", "Scanned files, for each format that occurs."),
+            ("links_*", "URLs in them, for each format that occurs."),
+            ("updates_*", "URLs that have to move, for each format that occurs."),
+        ];
+        let changes = vec![envelope::FILES, ("link_updates", "Links.")];
+        Counted { baseline: [&envelope::SURVEYED[..], &own].concat(), changes, work: Some("links_to_update") }
     }
 
     fn domain(&self) -> Vec<&str> {
