@@ -6,8 +6,8 @@ use nrv::{
     Adapter, Change, ChangeSet, Code, Content, Error,
     service::adapter::{
         Context,
-        contract::{Baseline, Counts, Failure, FileHash, Invocation, Proposal},
-        envelope::{Counted, FILES},
+        contract::{Baseline, Counted, Counts, Failure, FileHash, Invocation, Proposal},
+        envelope::FILES,
         evidence::{Evidence, Examined, Measured},
     },
     system::workspace::Globs,

@@ -163,8 +163,8 @@ impl Adapter for Liar {
         "{}"
     }
 
-    fn counts(&self) -> adapter::envelope::Counted<'_> {
-        adapter::envelope::Counted::default()
+    fn counts(&self) -> adapter::contract::Counted<'_> {
+        adapter::contract::Counted::default()
     }
 
     fn domain(&self) -> Vec<&str> {

@@ -119,7 +119,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Scripts => scripts::list(&here()?, out),
         Command::Repl(arguments) => repl::repl(&here()?, arguments, out),
         Command::Dta { command: Dta::List } => dta::list(&here()?, out),
-        Command::Dta { command: Dta::Describe { name } } => dta::describe(&here()?, name, out),
+        Command::Dta { command: Dta::Describe { name } } => dta::describe(&in_any_case()?, name, out),
         Command::Dta { command: Dta::Run(arguments) } => dta::run(&here()?, arguments, out),
         Command::Dta { command: Dta::Verify { run } } => dta::verify(&here()?, run, out),
         Command::Gate(arguments) if arguments.is_hook() => Ok(gate::hook(here, arguments, out)),

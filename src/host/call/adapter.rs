@@ -420,26 +420,30 @@ pub(in crate::host) fn verify_recalled(
 pub fn describe_adapter(adapter: &dyn Adapter, policy: &Policy) -> Result<Value, Error> {
     let list = policy.settings().adapters.approved.as_ref();
     let settings = policy.adapter(adapter.name());
-    let counts = adapter.counts();
-    Ok(json!({
+    let mut description = json!({
         "name": adapter.name(),
         "version": adapter.version(),
         "summary": adapter.summary(),
         "domain": adapter.domain(),
-        "applies_if": counts.work.map(|count| json!({"count": count, "above": 0})),
         "policy": {
             "approved": list.is_none_or(|list| list.iter().any(|name| name == adapter.name())),
             "paths": settings.paths.as_ref().unwrap_or(&policy.settings().paths.write),
             "max_files": settings.max_files,
             "timeout_ms": settings.timeout_ms,
-            "rate_per_min": settings.rate_per_min,
             "http_samples": settings.http_samples,
             "strict_tools": policy.settings().adapters.strict_tools,
         },
         "phases": ["discover", "propose", "apply", "verify"],
         "input_schema": envelope::input_schema(adapter)?,
         "output_schema": envelope::output_schema(adapter),
-    }))
+    });
+    if let Some(count) = adapter.counts().work {
+        description["applies_if"] = json!({"count": count, "above": 0});
+    }
+    if let Some(rate) = settings.rate_per_min {
+        description["policy"]["rate_per_min"] = json!(rate);
+    }
+    Ok(description)
 }
 
 fn to_value(value: &impl Serialize) -> Result<Value, Error> {

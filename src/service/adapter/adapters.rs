@@ -94,8 +94,7 @@ mod tests {
     use super::*;
     use crate::service::adapter::{
         Context,
-        contract::{Invocation, Proposal},
-        envelope::Counted,
+        contract::{Counted, Invocation, Proposal},
         evidence::{Evidence, Measured},
     };
 

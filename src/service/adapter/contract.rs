@@ -121,6 +121,19 @@ fn join(folder: &RepoPath, pattern: &str) -> String {
     format!("{literal}/{}", pattern.trim_start_matches("./"))
 }
 
+/// The counts of an adapter.
+///
+/// A `*` in a name stands for lower-case letters, digits, `_` and `-`: such counts may be missing, all others are always there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted<'a> {
+    /// Names and meanings of the counts before a change.
+    pub baseline: Vec<(&'a str, &'a str)>,
+    /// Names and meanings of the counts of a change.
+    pub changes: Vec<(&'a str, &'a str)>,
+    /// The count of the baseline that is above zero if the adapter has work to do in a tree; none if only a proposal tells.
+    pub work: Option<&'a str>,
+}
+
 /// A file and its hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,21 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Adapter, survey};
+use super::{Adapter, contract::Counted, survey};
 use crate::base::error::{Code, Error};
-
-/// The counts of an adapter.
-///
-/// A `*` in a name stands for lower-case letters, digits, `_` and `-`: such counts may be missing, all others are always there.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counted<'a> {
-    /// Names and meanings of the counts before a change.
-    pub baseline: Vec<(&'a str, &'a str)>,
-    /// Names and meanings of the counts of a change.
-    pub changes: Vec<(&'a str, &'a str)>,
-    /// The count of the baseline that is above zero if the adapter has work to do in a tree; none if only a proposal tells.
-    pub work: Option<&'a str>,
-}
 
 /// The counts of a [`survey`](survey::survey).
 pub const SURVEYED: [(&str, &str); 3] = [
@@ -106,11 +93,7 @@ pub fn output_schema(adapter: &dyn Adapter) -> Value {
 fn head(schema: &mut Value, adapter: &dyn Adapter, side: &str) {
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema["title"] = json!(format!("{}: {side}", adapter.name()));
-    schema["description"] = json!(format!(
-        "{} of the adapter that can {}.",
-        if side == "input" { "Input" } else { "Output" },
-        adapter.summary()
-    ));
+    schema["description"] = json!(format!("The {side} of the adapter `{}`: {}.", adapter.name(), adapter.summary()));
 }
 
 /// An object with exactly these members, all required.

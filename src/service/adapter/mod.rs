@@ -22,8 +22,7 @@ pub use self::{adapters::Adapters, context::Context};
 use crate::{
     base::error::{Code, Error},
     service::adapter::{
-        contract::{Invocation, Proposal},
-        envelope::Counted,
+        contract::{Counted, Invocation, Proposal},
         evidence::{Evidence, Measured},
     },
     system::schema::Schema,
@@ -39,9 +38,8 @@ pub const ADAPTERS: &[&dyn Adapter] = &[&link_updater::LinkUpdater];
 ///     Adapter, Adapters, ChangeSet, Error,
 ///     service::adapter::{
 ///         Context,
-///         contract::{Baseline, Counts, Invocation, Proposal},
-///         envelope::Counted,
-///         evidence::{Evidence, Measured},
+///         contract::{Baseline, Counted, Counts, Invocation, Proposal},
+/// ///         evidence::{Evidence, Measured},
 ///     },
 /// };
 ///

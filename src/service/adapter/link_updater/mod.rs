@@ -35,8 +35,8 @@ use crate::{
     base::error::Error,
     service::adapter::{
         Adapter, Context,
-        contract::{Invocation, Proposal},
-        envelope::{self, Counted},
+        contract::{Counted, Invocation, Proposal},
+        envelope,
         evidence::{Evidence, Measured},
     },
 };
