@@ -117,8 +117,8 @@ pub use self::{
         ask_trust::question as trust_question,
         finished::Finished,
         init::{
-            FIRST_SCRIPT, Hook, HookState, Installed, Kept, SetUp, installed_hook, propose_approvals, propose_hook,
-            propose_set_up, remove_hook, set_up,
+            FIRST_SCRIPT, Hook, HookState, Installed, Kept, SetUp, installed_hook, propose_approvals, propose_files,
+            propose_hook, propose_set_up, remove_hook, set_up,
         },
         outcome::{Overview, overview, overviews},
         pre_images::damaged_pre_images,

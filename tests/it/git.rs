@@ -38,7 +38,7 @@ fn pipe(path: &Path) {
 }
 
 /// A program that leaves a mark of every call beside the workspace.
-fn marker(site: &Site) -> (String, std::path::PathBuf) {
+pub(crate) fn marker(site: &Site) -> (String, std::path::PathBuf) {
     let above = site.root().parent().expect("it has one").to_owned();
     let (program, marks) = (above.join("marker"), above.join("marks"));
     fs::write(&program, format!("#!/bin/sh\necho \"$0 $*\" >> {}\ncat\n", marks.display())).expect("a program");
@@ -47,7 +47,7 @@ fn marker(site: &Site) -> (String, std::path::PathBuf) {
 }
 
 /// Every key of git's that names a program, and attributes that ask for them.
-fn arm(site: &Site, folder: &str, program: &str) {
+pub(crate) fn arm(site: &Site, folder: &str, program: &str) {
     let keys = [
         "filter.x.clean",
         "filter.x.smudge",

@@ -50,6 +50,7 @@ mod llm_provider;
 mod names;
 mod needs;
 mod net;
+mod packs;
 mod patches;
 mod plan;
 mod planted;

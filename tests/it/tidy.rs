@@ -57,14 +57,16 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     // The pages on the interface of scripts, made from the doc comments of the bindings: it parses and runs nothing.
     ("reference", &[&["guest"]]),
     ("worker", &[SHARED]),
-    ("script", &[SHARED, &["policy", "process", "schema", "worker", "host"]]),
+    // Packs from elsewhere: git fetches them into a private folder, and their files become changes.
+    ("pack", &[&["git", "process", "workspace"]]),
+    ("script", &[SHARED, &["policy", "process", "schema", "worker", "pack", "host"]]),
     // Runs scripts in private copies of the inputs of cases, and compares trees. It returns the changes of an update as data.
     ("cases", &[SHARED, &["policy", "workspace", "host", "script"]]),
     // Calls of the door for programs that have no script. It parses the plans that `llm` brings them.
     ("toolkit", &[&["workspace", "apply", "llm", "host"]]),
     // From a run's record to a text and a page: it reads, removes secrets, and performs nothing.
     ("report", &[&["record", "gate", "host"]]),
-    ("cli", &[SHARED, OWNERS, &["record"], SERVICES, &["reference", "host", "report", "script", "cases"]]),
+    ("cli", &[SHARED, OWNERS, &["record"], SERVICES, &["reference", "host", "pack", "report", "script", "cases"]]),
     // It becomes a process of nrv's own, before there is a command line: one that runs a script, verifies, or checks a commitment.
     ("entry", &[&["process", "assertion", "adapter", "guest"]]),
 ];

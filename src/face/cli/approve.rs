@@ -21,6 +21,7 @@ use crate::{
     script::{
         self, Loaded,
         approval::{self, FILE, Lock, NAMESPACE, PIN_TRUST, Pin, PinnedTrust, Standing},
+        pack,
     },
 };
 
@@ -260,7 +261,16 @@ fn unpinned(lock: &Lock, here: &Here) -> Result<Vec<Error>, Error> {
         let message = format!("`{FILE}` does not approve of what `{file}` may do: {}", changes.join("; "));
         Some(Error::new(Code::NotApproved, message).detail("changes", changes).hint(PIN_TRUST))
     };
-    Ok(entrusted.iter().filter_map(refusal).collect())
+    let mut refusals: Vec<Error> = entrusted.iter().filter_map(refusal).collect();
+    for (name, pack) in &lock.packs {
+        let changes = pack::edited(&here.context.workspace, pack)?;
+        if !changes.is_empty() {
+            let message = format!("the pack `{name}` differs from `{FILE}`: {}", changes.join("; "));
+            let hint = format!("bring its files back, or add it again: `nrv add {}`", pack.command());
+            refusals.push(Error::new(Code::NotApproved, message).detail("changes", changes).hint(hint));
+        }
+    }
+    Ok(refusals)
 }
 
 fn missing(path: &RepoPath) -> Error {

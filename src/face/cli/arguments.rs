@@ -23,7 +23,7 @@ pub(super) use self::{
     llm::{Llm, LlmArguments},
     repl::ReplArguments,
     report::ReportArguments,
-    trust::{ApproveArguments, AttestArguments, TrustArguments},
+    trust::{AddArguments, ApproveArguments, AttestArguments, TrustArguments},
 };
 use super::{
     gate::GateArguments,
@@ -69,7 +69,8 @@ impl Cli {
             Command::Resume(arguments) => arguments.events,
             Command::Dta { command: Dta::Run(arguments) } => arguments.events,
             Command::Test(arguments) => arguments.watch && self.global.json,
-            Command::Approve(_)
+            Command::Add(_)
+            | Command::Approve(_)
             | Command::Check(_)
             | Command::Scripts
             | Command::Trust(_)
@@ -134,6 +135,8 @@ pub(super) enum Command {
     Trust(TrustArguments),
     /// Pin scripts, their imports and permissions in nrv.lock
     Approve(ApproveArguments),
+    /// Copy a pack of adapters and scripts from a folder or a git commit, with its hashes and licence in nrv.lock
+    Add(AddArguments),
     /// Check scripts for errors without running them
     Check(CheckArguments),
     /// List the workflows of this repository

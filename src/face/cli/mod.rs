@@ -3,6 +3,7 @@
 //! Every command turns its arguments into a call of the library and renders the reply. Data goes to stdout, talk to
 //! stderr.
 
+mod add;
 mod annotations;
 mod apply;
 mod approve;
@@ -112,6 +113,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Run(arguments) => run::run(&here()?, arguments, out),
         Command::Plan(arguments) => plan::plan(&here()?, arguments, out),
         Command::Apply(arguments) => apply::apply(&here()?, arguments, out),
+        Command::Add(arguments) => add::add(&here()?, arguments, out),
         Command::Approve(arguments) => approve::approve(&here()?, arguments, out),
         Command::Test(arguments) => test::test(&here()?, arguments, out),
         Command::Trust(arguments) => trust::trust(&here()?, arguments, out),

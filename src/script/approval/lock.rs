@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Pin, PinnedTrust};
-use crate::base::error::{Code, Error};
+use crate::{
+    base::error::{Code, Error},
+    script::pack::Pack,
+};
 
 /// The file, in the workspace's root.
 pub const FILE: &str = "nrv.lock";
@@ -28,6 +31,9 @@ pub struct Lock {
     /// The permissions of the policies, by the policy's path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub trust: BTreeMap<String, PinnedTrust>,
+    /// The packs from elsewhere, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub packs: BTreeMap<String, Pack>,
     /// The approved scripts, by path.
     #[serde(default)]
     pub scripts: BTreeMap<String, Pin>,
@@ -36,7 +42,7 @@ pub struct Lock {
 impl Default for Lock {
     /// No approvals.
     fn default() -> Self {
-        Lock { version: VERSION, trust: BTreeMap::new(), scripts: BTreeMap::new() }
+        Lock { version: VERSION, trust: BTreeMap::new(), packs: BTreeMap::new(), scripts: BTreeMap::new() }
     }
 }
 

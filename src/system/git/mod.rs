@@ -3,6 +3,7 @@
 //! It is read without git: no program is started. Of a repository's configuration only the settings for the comparison of files
 //! count (`settings`), no object is fetched, and a nested repository is not opened.
 
+mod commit_files;
 mod error;
 mod filter;
 mod index;
@@ -28,6 +29,7 @@ use std::{
     time::Duration,
 };
 
+pub use self::commit_files::{CommitFile, commit_files};
 use self::{
     error::unknown,
     opened::Opened,

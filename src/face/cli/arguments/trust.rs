@@ -61,6 +61,36 @@ pub(in crate::face::cli) struct ApproveArguments {
     pub(in crate::face::cli) yes: bool,
 }
 
+/// Arguments of `nrv add`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nrv add ../our-rules
+  nrv add git https://example.com/team/rules@0123456789abcdef0123456789abcdef01234567
+  nrv add git ssh://git@example.com/rules@0123456789abcdef0123456789abcdef01234567 --folder packs/docs")]
+pub(in crate::face::cli) struct AddArguments {
+    /// A folder, or `git` and URL@COMMIT: https, ssh or file, and the full hash
+    #[arg(required = true, num_args = 1..=2, value_names = ["SOURCE", "URL@COMMIT"])]
+    pub(in crate::face::cli) source: Vec<String>,
+    /// The pack's name, which is the folder below scripts/vendor [default: the last part of the source]
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::face::cli) name: Option<String>,
+    /// The folder of the repository that holds the pack
+    #[arg(long, value_name = "DIR", default_value = "", hide_default_value = true)]
+    pub(in crate::face::cli) folder: String,
+    /// The SPDX expression of the licence, if the pack does not state it
+    #[arg(long, value_name = "SPDX")]
+    pub(in crate::face::cli) licence: Option<String>,
+    /// Replace files that were edited or come from elsewhere
+    #[arg(long)]
+    pub(in crate::face::cli) replace: bool,
+    /// Show the files, write nothing
+    #[arg(long)]
+    pub(in crate::face::cli) dry_run: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub(in crate::face::cli) yes: bool,
+}
+
 /// Arguments of `nrv runs attest`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

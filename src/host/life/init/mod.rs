@@ -71,13 +71,18 @@ pub fn propose_set_up(workspace: &Workspace, home: Option<&Path>) -> Result<SetU
         Ok(change) => changes.push(change),
         Err(reason) => kept.push(Kept { path: RepoPath::parse(IGNORE_FILE)?, reason }),
     }
+    Ok(SetUp { kept, ..propose_files(workspace, changes)? })
+}
+
+/// Proposes changes of files.
+pub fn propose_files(workspace: &Workspace, changes: Vec<Change>) -> Result<SetUp, Error> {
     let changes = ChangeSet::new(changes)?;
     let nothing = Overlay::new();
     let mut patch = Vec::new();
     for change in changes.changes() {
         patch.extend(render(View::new(workspace, &nothing), change)?.0);
     }
-    Ok(SetUp { changes, kept, patch })
+    Ok(SetUp { changes, kept: Vec::new(), patch })
 }
 
 /// Proposes the file of approvals with this text, which replaces the one that is there.
@@ -88,11 +93,8 @@ pub fn propose_approvals(workspace: &Workspace, text: &str) -> Result<SetUp, Err
         None => None,
     };
     let mode = before.as_ref().map_or(MODE, |before| before.mode);
-    let change =
-        Change { path, before: before.map(|before| before.stamp()), after: Some(Content::new(text.into(), mode)) };
-    let nothing = Overlay::new();
-    let patch = render(View::new(workspace, &nothing), &change)?.0;
-    Ok(SetUp { changes: ChangeSet::new(vec![change])?, kept: Vec::new(), patch })
+    let before = before.map(|before| before.stamp());
+    propose_files(workspace, vec![Change { path, before, after: Some(Content::new(text.into(), mode)) }])
 }
 
 /// Writes what was proposed, all of it or nothing.

@@ -1,0 +1,247 @@
+//! One commit of a git repository, fetched into a private folder that is removed afterwards.
+//!
+//! `git fetch` runs with an environment and a configuration of its own: no configuration of the user or the system, no hook, no
+//! template, no filter, no submodule, no credential helper, and the protocols https, ssh and file only. Nothing is checked out: the
+//! contents are read from the objects, whose hashes git has checked.
+
+use std::{collections::BTreeMap, ffi::OsString, path::Path, sync::atomic::AtomicBool};
+
+use url::Url;
+
+use super::{Files, MOST_BYTES};
+use crate::{
+    base::{
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    system::{
+        git::commit_files,
+        process::{Command, Program, capture},
+    },
+};
+
+/// The time limit of a fetch, in milliseconds.
+const PATIENCE_MS: u64 = 600_000;
+
+/// The protocols that git may use.
+const PROTOCOLS: &[&str] = &["https", "ssh", "file"];
+
+/// Variables that reach git: programs, keys of an agent, and the way to the network.
+const VARIABLES: &[&str] = &[
+    "PATH",
+    "SSH_AUTH_SOCK",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+];
+
+/// Settings that outrank every file.
+const SETTINGS: &[&str] = &[
+    "protocol.allow=never",
+    "protocol.https.allow=always",
+    "protocol.ssh.allow=always",
+    "protocol.file.allow=always",
+    "protocol.version=2",
+    "fetch.fsckObjects=true",
+    "transfer.fsckObjects=true",
+    "fetch.recurseSubmodules=no",
+    "submodule.recurse=false",
+    "core.hooksPath=/dev/null",
+    "core.attributesFile=/dev/null",
+    "core.fsmonitor=false",
+    "credential.helper=",
+    "gc.auto=0",
+    "maintenance.auto=false",
+];
+
+/// A commit of a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GitSource {
+    /// The repository.
+    pub url: String,
+    /// The full hash of the commit, in hexadecimal digits.
+    pub commit: String,
+}
+
+impl GitSource {
+    /// Reads `URL@COMMIT`.
+    ///
+    /// `invalid_input` for another protocol than https, ssh and file, for a commit that is no full hash, and for a password in the
+    /// address, which `nrv.lock` would keep.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let wrong = |why: &str| {
+            Error::new(Code::InvalidInput, format!("`{}` is no source of a pack: {why}", text.escape_debug()))
+                .hint("give `https://HOST/REPOSITORY@COMMIT`, with the full hash of the commit")
+        };
+        let (url, commit) = text.rsplit_once('@').ok_or_else(|| wrong("it names no commit"))?;
+        let is_hash = matches!(commit.len(), 40 | 64) && commit.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
+        if !is_hash {
+            return Err(wrong("the commit is no full hash of 40 or 64 lower-case hexadecimal digits"));
+        }
+        let parsed = Url::parse(url).map_err(|error| wrong(&error.to_string()))?;
+        if !PROTOCOLS.contains(&parsed.scheme()) || !url.starts_with(&format!("{}://", parsed.scheme())) {
+            return Err(wrong("the protocol is not https, ssh or file"));
+        }
+        let host = parsed.host_str().unwrap_or_default();
+        if host.starts_with('-') || parsed.username().starts_with('-') || parsed.path().starts_with("/-") {
+            return Err(wrong("a part of it begins with `-`"));
+        }
+        if parsed.password().is_some() || parsed.scheme() == "https" && !parsed.username().is_empty() {
+            return Err(wrong("it has a user or a password, which `nrv.lock` would keep"));
+        }
+        if url.chars().any(|c| c.is_control() || c == ' ') {
+            return Err(wrong("it has a space or a control character"));
+        }
+        Ok(GitSource { url: url.to_owned(), commit: commit.to_owned() })
+    }
+
+    /// The last part of the address, without `.git`: the pack's name.
+    pub fn name(&self) -> &str {
+        let last = self.url.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        last.strip_suffix(".git").unwrap_or(last)
+    }
+}
+
+/// Fetches the commit, and returns the files of a pack below a folder of it; an empty name is the whole repository.
+///
+/// `invalid_input` for links and submodules among them.
+pub fn fetch(
+    source: &GitSource,
+    folder: &str,
+    environment: &BTreeMap<String, String>,
+    cancel: &AtomicBool,
+) -> Result<Files, Error> {
+    let place = tempfile::tempdir().map_err(|error| Error::io("no temporary folder can be made", &error))?;
+    let git_dir = place.path().join("pack.git");
+    let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+    let mut init = words(&["init", "--quiet", "--bare", "--template=", "--"]);
+    if source.commit.len() == 64 {
+        init.insert(1, "--object-format=sha256".into());
+    }
+    init.push(git_dir.clone().into());
+    run(init, place.path(), environment, cancel)?;
+    let mut arguments = vec!["--git-dir".into(), git_dir.clone().into()];
+    SETTINGS.iter().for_each(|setting| arguments.extend(words(&["-c", setting])));
+    arguments.extend(words(&["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"]));
+    arguments.extend(words(&["--no-write-fetch-head", "--no-auto-maintenance", "--", &source.url, &source.commit]));
+    run(arguments, place.path(), environment, cancel)?;
+    let prefix = if folder.is_empty() { String::new() } else { format!("{}/", RepoPath::parse(folder)?) };
+    let wanted = |path: &str| {
+        path.strip_prefix(&prefix).is_some_and(|path| {
+            let first = path.split_once('/').map(|(first, _)| first);
+            first.is_none_or(|first| matches!(first, "dta" | "scripts") || first.ends_with(".test"))
+        })
+    };
+    let mut files = Files::new();
+    for file in commit_files(&git_dir, &source.commit, MOST_BYTES, &wanted)? {
+        let below = file.path.strip_prefix(&prefix).unwrap_or(&file.path);
+        match file.content {
+            Some(content) => {
+                files.insert(RepoPath::parse(below)?, content);
+            }
+            None if below.contains('/') => {
+                let message = format!("`{}` of the commit is a link or a submodule", file.path.escape_debug());
+                return Err(Error::new(Code::InvalidInput, message).hint("a pack holds its files themselves"));
+            }
+            None => {}
+        }
+    }
+    Ok(files)
+}
+
+/// Runs git; its message is the error.
+fn run(
+    args: Vec<OsString>,
+    place: &Path,
+    environment: &BTreeMap<String, String>,
+    cancel: &AtomicBool,
+) -> Result<(), Error> {
+    let text = |text: &str| text.to_owned();
+    let passed = VARIABLES.iter().filter_map(|name| Some((text(name), environment.get(*name)?.clone())));
+    let mut env: BTreeMap<String, String> = passed.collect();
+    let own = [
+        ("HOME", place.display().to_string()),
+        ("LC_ALL", text("C")),
+        ("GIT_ALLOW_PROTOCOL", PROTOCOLS.join(":")),
+        ("GIT_ASKPASS", text("false")),
+        ("GIT_CONFIG_GLOBAL", text("/dev/null")),
+        ("GIT_CONFIG_NOSYSTEM", text("1")),
+        ("GIT_ATTR_NOSYSTEM", text("1")),
+        ("GIT_LFS_SKIP_SMUDGE", text("1")),
+        ("GIT_NO_LAZY_FETCH", text("1")),
+        ("GIT_SSH_COMMAND", text("ssh -o BatchMode=yes")),
+        ("GIT_TERMINAL_PROMPT", text("0")),
+    ];
+    env.extend(own.map(|(name, value)| (name.to_owned(), value)));
+    let command = Command {
+        program: Program::Path("git".into()),
+        args,
+        cwd: Some(place.to_owned()),
+        env,
+        stdin: Vec::new(),
+        timeout_ms: PATIENCE_MS,
+        max_output: 1 << 20,
+    };
+    let done = capture(command, Some(cancel)).map_err(|error| error.hint("packs from git need the program `git`"))?;
+    if done.status == Some(0) {
+        return Ok(());
+    }
+    let why = match (done.cancelled, done.timed_out) {
+        (true, _) => return Err(Error::new(Code::Cancelled, "the fetch was cancelled")),
+        (_, true) => format!("it took longer than {PATIENCE_MS} ms"),
+        _ => String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; "),
+    };
+    Err(Error::new(Code::NotFound, format!("the pack can't be fetched: {why}"))
+        .hint("check the address and the commit; nothing was changed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_read_strictly() {
+        let commit = "0123456789abcdef0123456789abcdef01234567";
+        for (url, name) in [
+            ("https://example.com/team/rules.git", "rules"),
+            ("ssh://git@example.com/team/rules", "rules"),
+            ("ssh://git@example.com:2222/rules/", "rules"),
+            ("file:///srv/rules.git", "rules"),
+        ] {
+            let source = GitSource::parse(&format!("{url}@{commit}")).unwrap();
+            assert_eq!((source.url.as_str(), source.commit.as_str(), source.name()), (url, commit, name));
+        }
+        for url in [
+            "ext::sh -c touch% /tmp/x",
+            "ext://sh",
+            "-uhttps://example.com/x",
+            "--upload-pack=touch /tmp/x",
+            "https://-oProxyCommand=x/rules",
+            "ssh://-oProxyCommand=x/rules",
+            "ssh://-u@example.com/rules",
+            "ssh://example.com/-rules",
+            "git@example.com:team/rules",
+            "http://example.com/rules",
+            "git://example.com/rules",
+            "https:example.com/rules",
+            "https://user:word@example.com/rules",
+            "https://token@example.com/rules",
+            "ssh://git:word@example.com/rules",
+            "https://example.com/a b",
+            "../rules",
+            "",
+        ] {
+            let error = GitSource::parse(&format!("{url}@{commit}")).unwrap_err();
+            assert_eq!(error.code(), Code::InvalidInput, "{url}");
+        }
+        for commit in ["main", "0123456", "0123456789ABCDEF0123456789abcdef01234567", ""] {
+            assert!(GitSource::parse(&format!("https://example.com/x@{commit}")).is_err(), "{commit}");
+        }
+        assert!(GitSource::parse("https://example.com/x").is_err());
+    }
+}

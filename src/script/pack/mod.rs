@@ -1,0 +1,118 @@
+//! Packs: adapters and scripts from elsewhere, copied into the workspace with their hashes and their licence.
+//!
+//! Nothing here runs a file of a pack, and nothing is fetched when a workflow runs.
+
+mod arrange;
+mod fetch;
+mod licence;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::{
+    arrange::arrange,
+    fetch::{GitSource, fetch},
+    licence::licence_of,
+};
+use crate::{
+    base::{
+        change::{Change, Content},
+        error::{Code, Error},
+        hash::Sha256,
+        path::RepoPath,
+        text::counted,
+    },
+    system::workspace::{Kind, Workspace},
+};
+
+/// The limit of bytes of a pack.
+pub const MOST_BYTES: u64 = 16 << 20;
+
+/// A pack in `nrv.lock`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pack {
+    /// The folder or the repository that it was copied from.
+    pub source: String,
+    /// The commit of the repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The SPDX expression of its licence.
+    pub licence: String,
+    /// Its files in the workspace, with the hashes of their bytes.
+    pub files: BTreeMap<String, Sha256>,
+}
+
+impl Pack {
+    /// The arguments of `nrv add` that copy this version.
+    pub fn command(&self) -> String {
+        let Some(commit) = &self.commit else { return self.source.clone() };
+        match self.source.split_once('#') {
+            Some((url, folder)) => format!("{url}@{commit} --folder {folder}"),
+            None => format!("{}@{commit}", self.source),
+        }
+    }
+}
+
+/// Files by their paths in a pack or in the workspace.
+pub type Files = BTreeMap<RepoPath, Content>;
+
+/// The changes that bring a pack into the workspace; `earlier` is the version in the lock.
+///
+/// `unwritable` names files that somebody edited or that come from elsewhere, unless `replace` is true.
+pub fn changes(
+    workspace: &Workspace,
+    files: &Files,
+    earlier: Option<&Pack>,
+    replace: bool,
+) -> Result<Vec<Change>, Error> {
+    let (mut changes, mut foreign) = (Vec::new(), Vec::new());
+    let recorded = |path: &RepoPath| earlier.and_then(|pack| pack.files.get(path.as_str())).copied();
+    let gone = earlier.into_iter().flat_map(|pack| pack.files.keys()).map(|path| RepoPath::parse(path));
+    let gone = gone.collect::<Result<Vec<_>, _>>()?;
+    let gone = gone.iter().filter(|path| !files.contains_key(*path)).map(|path| (path, None));
+    for (path, after) in files.iter().map(|(path, content)| (path, Some(content))).chain(gone) {
+        let before = match workspace.stat(path)?.map(|found| found.kind) {
+            None => None,
+            Some(Kind::File) => Some(workspace.read(path)?),
+            Some(_) => {
+                foreign.push(path.to_string());
+                continue;
+            }
+        };
+        let Some(before) = before else {
+            changes.extend(after.map(|after| Change { path: path.clone(), before: None, after: Some(after.clone()) }));
+            continue;
+        };
+        if after.is_some_and(|after| after.stamp() == before.stamp()) {
+            continue;
+        }
+        if !replace && recorded(path) != Some(before.sha256) {
+            foreign.push(path.to_string());
+        }
+        changes.push(Change { path: path.clone(), before: Some(before.stamp()), after: after.cloned() });
+    }
+    if foreign.is_empty() {
+        return Ok(changes);
+    }
+    let names = foreign.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
+    let message = format!("{} of the workspace would be lost: {names}", counted(foreign.len(), "file"));
+    Err(Error::new(Code::Unwritable, message)
+        .detail("files", foreign)
+        .hint("they were edited, or do not come from this pack; move them away, or say `--replace`"))
+}
+
+/// The differences of the files of a pack from its entry in the lock, sorted, as text.
+pub fn edited(workspace: &Workspace, pack: &Pack) -> Result<Vec<String>, Error> {
+    let mut all = Vec::new();
+    for (name, sha256) in &pack.files {
+        let path = RepoPath::parse(name)?;
+        match workspace.stat(&path)?.map(|found| found.kind) {
+            Some(Kind::File) if workspace.read(&path)?.sha256 == *sha256 => {}
+            Some(_) => all.push(format!("`{name}` was edited")),
+            None => all.push(format!("`{name}` is gone")),
+        }
+    }
+    Ok(all)
+}
