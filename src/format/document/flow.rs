@@ -1,0 +1,456 @@
+//! Writes containers in brackets: JSON, flow collections of YAML, inline values of TOML.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::{
+    draft::{Body, Cell, Entry},
+    output::Output,
+    pen::{Pen, Step},
+    scalar,
+    segments::{Segment, Segments, divide},
+    style::is_plain_colon,
+    syntax::Syntax,
+    tree::{Form, Node},
+};
+
+/// The state of writing one container at its place.
+struct Writing<'p> {
+    pen: &'p Pen<'p>,
+    node: &'p Node,
+    segments: Segments,
+    /// Leads of removed children, not yet written.
+    carried: Vec<Range<usize>>,
+    /// Children that are not yet written.
+    n_left: usize,
+    /// Commas stand behind the last child too.
+    has_final_comma: bool,
+    /// New children stand on lines of their own, with this before each.
+    line: Option<String>,
+    n_written: usize,
+    /// A comment is the last that was written, so that a line end has to follow.
+    is_after_comment: bool,
+}
+
+/// Writes a changed container at its place.
+pub(super) fn container(pen: &Pen<'_>, out: &mut Output<'_>, cell: &Cell, node: &Node) -> Step<()> {
+    let entries = cell.body.entries();
+    let cores: Vec<_> = (0..node.n_children()).map(|index| core(pen, node, index)).collect();
+    let segments = divide(pen.syntax, pen.text, &node.span, &cores);
+    let has_final_comma = segments.children.last().is_some_and(|last| !last.comma.is_empty());
+    let line = line(pen, node, &segments, entries.len());
+    let open = segments.open.clone();
+    let mut writing = Writing {
+        pen,
+        node,
+        segments,
+        carried: Vec::new(),
+        n_left: entries.len(),
+        has_final_comma,
+        line,
+        n_written: 0,
+        is_after_comment: false,
+    };
+    out.keep(open);
+    let last_place = entries.iter().rposition(|entry| entry.place.is_some());
+    let mut next = 0;
+    for (index, entry) in entries.into_iter().enumerate() {
+        if let Some(place) = entry.place {
+            writing.skip(next..place);
+            writing.kept(out, entry, place)?;
+            next = place + 1;
+        } else {
+            // New entries at the end stand behind removed ones, in the lines of those that stay.
+            if last_place.is_none_or(|last| index > last) {
+                writing.skip(next..node.n_children());
+                next = node.n_children();
+            }
+            writing.added(out, entry)?;
+        }
+    }
+    writing.skip(next..node.n_children());
+    writing.close(out);
+    Ok(())
+}
+
+fn core(pen: &Pen<'_>, node: &Node, index: usize) -> Range<usize> {
+    let value = &pen.draft.tree.node(node.child(index)).span;
+    node.member(index).map_or(value.start, |member| member.key.start)..value.end
+}
+
+/// The line end and indentation before a new child, if children stand on lines of their own.
+fn line(pen: &Pen<'_>, node: &Node, segments: &Segments, n_entries: usize) -> Option<String> {
+    let outer = pen.style.indent(pen.text, node.span.start);
+    let deeper = || format!("{}{outer}{}", pen.style.newline, pen.style.unit);
+    let Some(last) = segments.children.last() else {
+        let is_broken = pen.text[segments.rest.clone()].contains('\n');
+        let is_one_line = matches!(pen.syntax, Syntax::Yaml | Syntax::Toml) || !pen.style.is_multi;
+        let is_flat = is_one_line || pen.is_flat_by_habit(node, n_entries);
+        return (is_broken || !is_flat).then(deeper);
+    };
+    let lead = &pen.text[last.lead.clone()];
+    let end = lead.rfind('\n')?;
+    let newline = if lead[..end].ends_with('\r') { "\r\n" } else { "\n" };
+    Some(format!("{newline}{}", pen.style.indent(pen.text, last.core.start)))
+}
+
+impl Writing<'_> {
+    fn text(&self, range: &Range<usize>) -> &str {
+        &self.pen.text[range.clone()]
+    }
+
+    /// Leaves removed children out, but not the comments before them.
+    fn skip(&mut self, removed: Range<usize>) {
+        for index in removed {
+            let lead = self.segments.children[index].lead.clone();
+            self.carry(lead);
+        }
+    }
+
+    /// Adds a lead to those before it: it ends the line, or stands on the same one.
+    fn carry(&mut self, lead: Range<usize>) {
+        let is_plain = self.text(&lead).trim().is_empty();
+        if self.carried.is_empty() {
+            self.carried.push(lead);
+        } else if !self.text(&lead).contains('\n') {
+            // The white space before the first of them stays.
+            if !is_plain {
+                let start = lead.start + (self.text(&lead).len() - self.text(&lead).trim_start().len());
+                self.carried.push(start..lead.end);
+            }
+        } else {
+            self.trim_carried();
+            self.carried.push(lead);
+        }
+    }
+
+    fn trim_carried(&mut self) {
+        while let Some(last) = self.carried.pop() {
+            let end = last.start + self.text(&last).trim_end().len();
+            if end > last.start {
+                self.carried.push(last.start..end);
+                return;
+            }
+        }
+    }
+
+    /// Writes white space and comments of the source.
+    fn trivia(&mut self, out: &mut Output<'_>, range: Range<usize>) {
+        let text = self.text(&range);
+        let last = text.rsplit('\n').next().unwrap_or("");
+        let has_comment = last.contains("//") || last.contains('#');
+        self.is_after_comment = has_comment || self.is_after_comment && !text.contains('\n');
+        out.keep(range);
+    }
+
+    fn write_carried(&mut self, out: &mut Output<'_>) {
+        for range in std::mem::take(&mut self.carried) {
+            self.trivia(out, range);
+        }
+    }
+
+    fn comma(&self, out: &mut Output<'_>, segment: Option<&Segment>) {
+        let is_wanted = self.n_left > 0 || self.has_final_comma;
+        match segment {
+            Some(segment) if !segment.comma.is_empty() => {
+                out.keep(segment.gap.clone());
+                if is_wanted {
+                    out.keep(segment.comma.clone());
+                }
+            }
+            Some(_) | None if is_wanted => out.put(","),
+            Some(_) | None => {}
+        }
+    }
+
+    /// Writes a child at its place.
+    fn kept(&mut self, out: &mut Output<'_>, entry: &Entry, place: usize) -> Step<()> {
+        let segment = self.segments.children[place].clone();
+        let is_broken = self.text(&segment.lead).contains('\n');
+        if self.carried.is_empty() && self.n_written > 0 && place == 0 && !is_broken && self.line.is_none() {
+            // A new first child took the place behind the bracket.
+            let lead = self.text(&segment.lead);
+            out.put(self.pen.style.space);
+            out.keep(segment.lead.start + (lead.len() - lead.trim_start().len())..segment.lead.end);
+        } else {
+            self.carry(segment.lead.clone());
+            self.write_carried(out);
+        }
+        self.pen.core(out, self.node, entry, place)?;
+        self.is_after_comment = false;
+        self.n_left -= 1;
+        self.n_written += 1;
+        self.comma(out, Some(&segment));
+        self.trivia(out, segment.trail.clone());
+        Ok(())
+    }
+
+    /// Writes a new child.
+    fn added(&mut self, out: &mut Output<'_>, entry: &Entry) -> Step<()> {
+        self.trim_carried();
+        self.write_carried(out);
+        let is_empty = self.segments.children.is_empty();
+        if is_empty && self.n_written == 0 {
+            let rest = self.segments.rest.clone();
+            let end = rest.start + self.text(&rest).trim_end().len();
+            self.trivia(out, rest.start..end);
+            self.segments.rest.start = end;
+        }
+        if self.line.is_none() && self.is_after_comment {
+            let indent = self.pen.style.indent(self.pen.text, self.node.span.start);
+            self.line = Some(format!("{}{indent}{}", self.pen.style.newline, self.pen.style.unit));
+        }
+        let style = &self.pen.style;
+        let lead = match &self.line {
+            Some(line) => line,
+            None if self.n_written > 0 => style.space,
+            None if entry.name.is_some() => style.pad,
+            None => "",
+        };
+        out.put(lead);
+        let indent = self.line.as_deref().map(|line| line.trim_start_matches(['\r', '\n']));
+        if let Some(name) = &entry.name {
+            out.put(&self.pen.key(name, None));
+            out.put(&self.colon());
+        }
+        out.put(&self.pen.cell(entry.cell, indent)?);
+        self.is_after_comment = false;
+        self.n_left -= 1;
+        self.n_written += 1;
+        self.comma(out, None);
+        Ok(())
+    }
+
+    /// Between a new name and its value: as in the last member.
+    fn colon(&self) -> String {
+        let last = self.node.member(self.node.n_children().wrapping_sub(1));
+        let colon = last.map(|member| self.text(&(member.key.end..self.pen.draft.tree.node(member.value).span.start)));
+        colon.filter(|colon| is_plain_colon(colon)).unwrap_or(&self.pen.style.colon).to_owned()
+    }
+
+    fn close(mut self, out: &mut Output<'_>) {
+        let rest = self.segments.rest.clone();
+        let is_plain = self.text(&rest).trim().is_empty();
+        let is_broken = self.text(&rest).contains('\n');
+        if self.n_written == 0 && is_plain {
+            self.trim_carried();
+            if self.carried.is_empty() {
+                return out.keep(self.segments.close.clone());
+            }
+        }
+        let has_comment = self.carried.iter().any(|range| !self.text(range).trim().is_empty());
+        if is_broken || !self.is_after_comment && !has_comment {
+            self.trim_carried();
+        }
+        self.write_carried(out);
+        let was_empty = self.segments.children.is_empty();
+        if is_plain && !is_broken && (was_empty || self.is_after_comment) {
+            // The bracket stood on the line of the opening one.
+            match &self.line {
+                Some(_) => {
+                    out.put(self.pen.style.newline);
+                    out.put(self.pen.style.indent(self.pen.text, self.node.span.start));
+                }
+                None if was_empty && self.text(&self.segments.open) == "{" => out.put(self.pen.style.pad),
+                None => out.keep(rest),
+            }
+        } else {
+            out.keep(rest);
+        }
+        out.keep(self.segments.close.clone());
+    }
+}
+
+impl Pen<'_> {
+    /// Writes a child of a container at its place: its name, what is between, its value.
+    fn core(&self, out: &mut Output<'_>, node: &Node, entry: &Entry, place: usize) -> Step<()> {
+        let value = node.child(place);
+        let start = self.draft.tree.node(value).span.start;
+        if let Some(member) = node.member(place) {
+            match &entry.name {
+                Some(name) if entry.is_renamed => {
+                    out.put(&self.key(name, Some(&self.text[member.key.clone()])));
+                    out.keep(member.key.end..start);
+                }
+                _ => out.keep(member.key.start..start),
+            }
+        }
+        self.value(out, entry.cell, value)
+    }
+
+    /// Writes a value at the place of a node.
+    pub(super) fn value(&self, out: &mut Output<'_>, cell: usize, place: usize) -> Step<()> {
+        let node = self.draft.tree.node(place);
+        let cell_at = &self.draft.cells[cell];
+        if cell_at.source != Some(place) {
+            let indent = self.style.indent(self.text, node.span.start);
+            let is_line =
+                self.style.is_multi && (node.form != Form::Flow || self.text[node.span.clone()].contains('\n'));
+            let is_line = is_line || node.n_children() == 0 && self.style.is_multi;
+            if node.form == Form::Absent {
+                out.put(" ");
+            }
+            out.put(&self.cell_like(cell, is_line.then_some(indent), Some(place))?);
+            return Ok(());
+        }
+        match &cell_at.body {
+            Body::Array(_) | Body::Object(_) if cell_at.is_changed => container(self, out, cell_at, node),
+            _ => {
+                out.keep(node.span.clone());
+                Ok(())
+            }
+        }
+    }
+
+    /// True if new children of an empty container stand on its line.
+    fn is_flat_by_habit(&self, node: &Node, n_entries: usize) -> bool {
+        let is_array = self.text[node.span.clone()].starts_with('[');
+        n_entries > 0 && if is_array { self.style.has_flat_arrays } else { self.style.has_flat_objects }
+    }
+}
+
+/// A value to be written, as containers see it.
+enum View<'v> {
+    Text(String),
+    Array(Vec<Child<'v>>),
+    Object(Vec<(&'v str, Child<'v>)>),
+}
+
+enum Child<'v> {
+    Cell(usize),
+    Fresh(&'v Value),
+}
+
+impl Pen<'_> {
+    /// The text of a cell in brackets, or of a scalar. Without an indentation it stands on one line.
+    pub(super) fn cell(&self, cell: usize, indent: Option<&str>) -> Step<String> {
+        self.cell_like(cell, indent, None)
+    }
+
+    /// The text of a cell, like the node in whose place it stands.
+    pub(super) fn cell_like(&self, cell: usize, indent: Option<&str>, place: Option<usize>) -> Step<String> {
+        let source = self.draft.cells[cell].source.map(|node| self.draft.tree.node(node));
+        if source.is_some_and(|node| node.form == Form::Block) {
+            return Err("a block can't be moved into brackets".to_owned());
+        }
+        let view = match (&self.draft.cells[cell].body, self.draft.cells[cell].source) {
+            (Body::Kept, Some(node)) => {
+                let span = self.draft.tree.node(node).span.clone();
+                View::Text(self.shifted(&self.text[span.clone()], self.style.indent(self.text, span.start), indent))
+            }
+            (Body::Array(_) | Body::Object(_), Some(node)) => {
+                let mut out = Output::new(self.text);
+                self.value(&mut out, cell, node)?;
+                let from = self.style.indent(self.text, self.draft.tree.node(node).span.start);
+                View::Text(self.shifted(&out.into_text(), from, indent))
+            }
+            (Body::Wrapped(inner), _) => View::Text(format!("[{}]", self.cell(inner.cell, indent)?)),
+            (Body::Fresh(value), _) => self.view(value, place)?,
+            (Body::Array(entries), None) => View::Array(entries.iter().map(|entry| Child::Cell(entry.cell)).collect()),
+            (body @ Body::Object(_), None) => {
+                let named = |entry: &Entry| Some(entry.cell);
+                let entries = body.entries();
+                let pairs =
+                    entries.into_iter().filter_map(|entry| Some((entry.name.as_deref()?, Child::Cell(named(entry)?))));
+                View::Object(pairs.collect())
+            }
+            (Body::Kept, None) => return Err("a value has no text".to_owned()),
+        };
+        self.view_text(view, indent)
+    }
+
+    /// A new value in brackets, on one line.
+    pub(super) fn flow(&self, value: &Value) -> Step<String> {
+        self.view_text(self.view(value, None)?, None)
+    }
+
+    fn view<'v>(&self, value: &'v Value, place: Option<usize>) -> Step<View<'v>> {
+        Ok(match value {
+            Value::Array(items) => View::Array(items.iter().map(Child::Fresh).collect()),
+            Value::Object(members) => {
+                View::Object(members.iter().map(|(name, value)| (name.as_str(), Child::Fresh(value))).collect())
+            }
+            _ => {
+                let like = place.map(|place| &self.text[self.draft.tree.node(place).span.clone()]);
+                View::Text(scalar::text(self.syntax, value, like, &self.style)?)
+            }
+        })
+    }
+
+    fn view_text(&self, view: View<'_>, indent: Option<&str>) -> Step<String> {
+        let is_scalar = |child: &Child<'_>| self.is_scalar(child);
+        let (brackets, is_flat, children) = match view {
+            View::Text(text) => return Ok(text),
+            View::Array(items) => {
+                let is_flat = self.style.has_flat_arrays && items.iter().all(is_scalar);
+                (("[", "]"), is_flat, items.into_iter().map(|item| (None, item)).collect::<Vec<_>>())
+            }
+            View::Object(members) => {
+                let is_flat = self.style.has_flat_objects && members.iter().all(|(_, value)| is_scalar(value));
+                (("{", "}"), is_flat, members.into_iter().map(|(name, value)| (Some(name), value)).collect())
+            }
+        };
+        if children.is_empty() {
+            return Ok(format!("{}{}", brackets.0, brackets.1));
+        }
+        let is_object = brackets.0 == "{";
+        let is_flat = is_flat || matches!(self.syntax, Syntax::Yaml | Syntax::Toml);
+        let indent = indent.filter(|_| !is_flat);
+        let inner = indent.map(|indent| format!("{indent}{}", self.style.unit));
+        let mut texts = Vec::with_capacity(children.len());
+        for (name, child) in children {
+            let value = match child {
+                Child::Cell(cell) => self.cell(cell, inner.as_deref())?,
+                Child::Fresh(value) => self.view_text(self.view(value, None)?, inner.as_deref())?,
+            };
+            texts.push(match name {
+                Some(name) => format!("{}{}{value}", self.key(name, None), self.style.colon),
+                None => value,
+            });
+        }
+        let newline = self.style.newline;
+        Ok(match (indent, &inner) {
+            (Some(indent), Some(inner)) => {
+                let between = format!(",{newline}{inner}");
+                format!("{}{newline}{inner}{}{newline}{indent}{}", brackets.0, texts.join(&between), brackets.1)
+            }
+            _ => {
+                let pad = if is_object { self.style.pad } else { "" };
+                let between = format!(",{}", self.style.space);
+                format!("{}{pad}{}{pad}{}", brackets.0, texts.join(&between), brackets.1)
+            }
+        })
+    }
+
+    fn is_scalar(&self, child: &Child<'_>) -> bool {
+        match child {
+            Child::Fresh(value) => !value.is_array() && !value.is_object(),
+            Child::Cell(cell) => match &self.draft.cells[*cell].body {
+                Body::Fresh(value) => !value.is_array() && !value.is_object(),
+                Body::Kept => {
+                    self.draft.cells[*cell].source.is_some_and(|node| self.draft.tree.node(node).n_children() == 0)
+                }
+                Body::Array(_) | Body::Object(_) | Body::Wrapped(_) => false,
+            },
+        }
+    }
+
+    /// A text of the source with another indentation, where no string holds a line end.
+    fn shifted(&self, text: &str, from: &str, to: Option<&str>) -> String {
+        let has_plain_lines = matches!(self.syntax, Syntax::Json | Syntax::Jsonc);
+        let Some(to) = to.filter(|to| has_plain_lines && *to != from) else {
+            return text.to_owned();
+        };
+        let mut lines = text.split('\n');
+        let mut shifted = lines.next().unwrap_or("").to_owned();
+        for line in lines {
+            shifted.push('\n');
+            match line.strip_prefix(from) {
+                Some(rest) => shifted.extend([to, rest]),
+                None => shifted.push_str(line),
+            }
+        }
+        shifted
+    }
+}
