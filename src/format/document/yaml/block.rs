@@ -1,0 +1,299 @@
+//! Writes edited blocks of YAML: whole lines come and go.
+
+use std::ops::Range;
+
+use super::{
+    super::{
+        draft::{Body, Cell, Entry},
+        flow,
+        output::Output,
+        pen::{Pen, Step},
+        tree::{Form, Node},
+    },
+    text::{self, Text},
+};
+
+/// Writes the edited text.
+pub(in super::super) fn write(pen: &Pen<'_>, out: &mut Output<'_>) -> Step<()> {
+    let tree = pen.draft.tree;
+    let root = tree.node(tree.root);
+    let resume = if pen.draft.cells[pen.draft.root].source == Some(tree.root) {
+        let start = if root.form == Form::Block { 0 } else { root.span.start };
+        out.keep(0..start);
+        value(pen, out, pen.draft.root, Place { node: tree.root, from: start })?
+    } else {
+        out.keep(0..root.span.start);
+        let (Text::Inline(text) | Text::Block(text)) = text::cell_like(pen, pen.draft.root, "", tree.root)?;
+        out.put(&text);
+        root.span.end
+    };
+    out.keep(resume..pen.text.len());
+    Ok(())
+}
+
+/// The place of a value: its node, and the end of the colon or dash before it.
+#[derive(Clone, Copy)]
+struct Place {
+    node: usize,
+    from: usize,
+}
+
+/// Writes a value from the end of its indicator on. Returns the byte from which the source goes on.
+fn value(pen: &Pen<'_>, out: &mut Output<'_>, cell: usize, place: Place) -> Step<usize> {
+    let node = pen.draft.tree.node(place.node);
+    let at = &pen.draft.cells[cell];
+    if at.source != Some(place.node) {
+        return replaced(pen, out, cell, place);
+    }
+    let is_opened = matches!(at.body, Body::Array(_) | Body::Object(_)) && at.is_changed;
+    match node.form {
+        Form::Block if is_opened && at.body.entries().is_empty() => {
+            let is_root = place.node == pen.draft.tree.root;
+            let text = text::empty(matches!(at.body, Body::Array(_)));
+            Ok(inline(pen, out, if is_root { text.to_owned() } else { format!(" {text}") }, place))
+        }
+        Form::Block if is_opened => {
+            out.keep(place.from..node.span.start);
+            children(pen, out, at, node)
+        }
+        Form::Flow if is_opened => {
+            out.keep(place.from..node.span.start);
+            flow::container(pen, out, at, node)?;
+            Ok(node.span.end)
+        }
+        _ => {
+            out.keep(place.from..node.span.end);
+            Ok(node.span.end)
+        }
+    }
+}
+
+/// Writes a text behind an indicator in the place of a block. Comments before the block stay.
+fn inline(pen: &Pen<'_>, out: &mut Output<'_>, text: String, place: Place) -> usize {
+    let node = pen.draft.tree.node(place.node);
+    let is_root = place.node == pen.draft.tree.root;
+    let end = pen.style.line_end(pen.text, node.span.end);
+    if is_root {
+        out.keep(place.from..node.span.start);
+        out.put(&text);
+        return end;
+    }
+    out.put(&text);
+    if pen.style.line(place.from) != pen.style.line(node.span.start)
+        && let Some(before) = pen.style.line_break_before(pen.text, node.span.start)
+    {
+        out.keep(place.from..before);
+    }
+    end
+}
+
+/// Writes a new value in the place of another.
+fn replaced(pen: &Pen<'_>, out: &mut Output<'_>, cell: usize, place: Place) -> Step<usize> {
+    let node = pen.draft.tree.node(place.node);
+    let is_line = pen.style.line(place.from) != pen.style.line(node.span.start);
+    if node.form == Form::Flow {
+        out.keep(place.from..node.span.start);
+        let text = pen.cell_like(cell, None, Some(place.node))?;
+        out.put(&text);
+        return Ok(node.span.end);
+    }
+    let is_dash = pen.text[..place.from].ends_with('-');
+    let indent = if node.form == Form::Block {
+        pen.style.column(pen.text, node.span.start)
+    } else if is_dash {
+        format!("{} ", pen.style.column(pen.text, place.from))
+    } else {
+        text::deeper(pen, &key_column(pen, place.from), text::is_array_cell(pen, cell))
+    };
+    match (text::cell_like(pen, cell, &indent, place.node)?, node.form) {
+        (Text::Inline(text), Form::Block) => Ok(inline(pen, out, format!(" {text}"), place)),
+        (Text::Inline(text), Form::Absent) => {
+            out.put(" ");
+            out.put(&text);
+            Ok(node.span.end)
+        }
+        (Text::Inline(text), _) => {
+            out.keep(place.from..node.span.start);
+            out.put(&text);
+            Ok(node.span.end)
+        }
+        (Text::Block(text), Form::Block) => {
+            out.keep(place.from..node.span.start);
+            out.put(&text);
+            Ok(pen.style.line_end(pen.text, node.span.end))
+        }
+        (Text::Block(_), _) if is_line => Err("the value stands on another line than its key".to_owned()),
+        (Text::Block(text), _) => {
+            let end = pen.style.line_end(pen.text, node.span.end);
+            let has_comment = !pen.text[node.span.end..end].trim().is_empty();
+            if is_dash && !has_comment {
+                out.put(" ");
+                out.put(&text);
+                return Ok(end);
+            }
+            out.keep(node.span.end..end);
+            out.put(pen.style.newline);
+            out.put(&indent);
+            out.put(&text);
+            Ok(end)
+        }
+    }
+}
+
+/// The column of the key whose colon ends at a byte.
+fn key_column(pen: &Pen<'_>, from: usize) -> String {
+    let start = pen.style.line_start(from);
+    let line = &pen.text[start..from];
+    // Dashes of compact blocks stand before the key.
+    let mut at = start + (line.len() - line.trim_start_matches([' ', '\u{feff}']).len());
+    while pen.text[at..from].starts_with("- ") {
+        let rest = &pen.text[at + 1..from];
+        at = from - rest.trim_start_matches(' ').len();
+    }
+    pen.style.column(pen.text, at)
+}
+
+/// Writes the children of a block, the first at its place. Returns the byte from which the source goes on.
+pub(in super::super) fn children(pen: &Pen<'_>, out: &mut Output<'_>, cell: &Cell, node: &Node) -> Step<usize> {
+    let entries = cell.body.entries();
+    let indent = pen.style.column(pen.text, node.span.start);
+    let mut block = Block { pen, node, indent, at: node.span.start, n_written: 0 };
+    let last_place = entries.iter().rposition(|entry| entry.place.is_some());
+    let mut next = 0;
+    for (index, entry) in entries.iter().enumerate() {
+        match entry.place {
+            Some(place) => {
+                block.skip(out, next..place)?;
+                block.kept(out, entry, place)?;
+                next = place + 1;
+            }
+            None => {
+                if last_place.is_none_or(|last| index > last) {
+                    block.skip(out, next..node.n_children())?;
+                    next = node.n_children();
+                }
+                block.added(out, entry)?;
+            }
+        }
+    }
+    block.skip(out, next..node.n_children())?;
+    Ok(block.at)
+}
+
+struct Block<'p> {
+    pen: &'p Pen<'p>,
+    node: &'p Node,
+    /// White space up to the column of the children.
+    indent: String,
+    /// The end of the source that was written or left out.
+    at: usize,
+    n_written: usize,
+}
+
+impl Block<'_> {
+    fn span(&self, index: usize) -> Range<usize> {
+        let value = &self.pen.draft.tree.node(self.node.child(index)).span;
+        let start = self.node.member(index).map_or_else(|| self.node.dashes[index], |member| member.key.start);
+        start..value.end
+    }
+
+    /// Leaves children out, each with its lines.
+    fn skip(&mut self, out: &mut Output<'_>, removed: Range<usize>) -> Step<()> {
+        for index in removed {
+            let span = self.span(index);
+            let style = &self.pen.style;
+            let end = style.line_end(self.pen.text, span.end);
+            if self.n_written == 0 {
+                self.skip_first(out, index, end)?;
+                continue;
+            }
+            let before = style.line_break_before(self.pen.text, span.start).filter(|before| *before >= self.at);
+            let before = before.ok_or("a child shares the line of another")?;
+            out.keep(self.at..before);
+            self.at = end;
+        }
+        Ok(())
+    }
+
+    /// Leaves the first child out: the next takes its place.
+    fn skip_first(&mut self, out: &mut Output<'_>, index: usize, end: usize) -> Step<()> {
+        if index + 1 == self.node.n_children() {
+            // A new child takes the place.
+            self.at = end;
+            return Ok(());
+        }
+        let next = self.span(index + 1).start;
+        let text = self.pen.text;
+        let between = &text[end..next];
+        let is_alone =
+            text[self.pen.style.line_start(self.at)..self.at].trim_start_matches('\u{feff}').trim().is_empty();
+        if between.trim().is_empty() {
+            self.at = next;
+        } else if is_alone {
+            // Comments between the two begin with the indentation that is written.
+            let start = end + (between.len() - between.trim_start().len());
+            out.keep(start..next);
+            self.at = next;
+        } else {
+            return Err("comments stand between a removed item and the next one".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Writes a child at its place.
+    fn kept(&mut self, out: &mut Output<'_>, entry: &Entry, place: usize) -> Step<()> {
+        let span = self.span(place);
+        out.keep(self.at..span.start);
+        let child = self.node.child(place);
+        let from = match self.node.member(place) {
+            Some(member) => {
+                let key = member.key.clone();
+                let after = &self.pen.text[key.end..];
+                let colon = key.end + after.find(':').ok_or("a key has no colon")? + 1;
+                match &entry.name {
+                    Some(name) if entry.is_renamed => {
+                        out.put(&self.pen.key(name, Some(&self.pen.text[key.clone()])));
+                        out.keep(key.end..colon);
+                    }
+                    _ => out.keep(key.start..colon),
+                }
+                colon
+            }
+            None => {
+                out.keep(span.start..span.start + 1);
+                span.start + 1
+            }
+        };
+        self.at = value(self.pen, out, entry.cell, Place { node: child, from })?;
+        self.n_written += 1;
+        Ok(())
+    }
+
+    /// Writes a new child behind the line of the last one, or before the first.
+    fn added(&mut self, out: &mut Output<'_>, entry: &Entry) -> Step<()> {
+        let is_member = self.node.member(0).is_some();
+        let text = if is_member {
+            text::member(self.pen, entry, &self.indent)?
+        } else {
+            text::item(self.pen, entry, &self.indent)?
+        };
+        if self.n_written == 0 && self.at == self.node.span.start {
+            out.put(&text);
+            if self.node.n_children() > 0 {
+                out.put(self.pen.style.newline);
+                out.put(&self.indent);
+            }
+            return Ok(());
+        }
+        if self.n_written > 0 {
+            let end = self.pen.style.line_end(self.pen.text, self.at);
+            out.keep(self.at..end);
+            self.at = end;
+            out.put(self.pen.style.newline);
+            out.put(&self.indent);
+        }
+        out.put(&text);
+        self.n_written += 1;
+        Ok(())
+    }
+}
