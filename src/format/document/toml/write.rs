@@ -1,0 +1,316 @@
+//! Writes the edited statements of a TOML text.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use serde_json::Value;
+
+use super::{
+    super::{
+        draft::{Body, Entry},
+        output::Output,
+        pen::{Pen, Step},
+        style::is_plain_colon,
+        tree::{Form, Shape},
+    },
+    layout::{Kind, Layout, Statement},
+    plan::{Ends, Plan},
+};
+
+/// Writes the edited text.
+pub(in super::super) fn write(pen: &Pen<'_>, layout: &Layout, out: &mut Output<'_>) -> Step<()> {
+    let plan = Plan::of(pen)?;
+    let ends = Ends::of(layout, &plan, pen.draft.tree.root);
+    let mut writing = Writing { pen, layout, plan, ends, behind: BTreeMap::new(), before: Vec::new() };
+    writing.place_added()?;
+    writing.statements(out)
+}
+
+struct Writing<'p> {
+    pen: &'p Pen<'p>,
+    layout: &'p Layout,
+    plan: Plan<'p>,
+    ends: Ends,
+    /// New lines behind a statement: pairs before sections.
+    behind: BTreeMap<usize, (Vec<String>, Vec<String>)>,
+    /// New pairs of the root before the first header.
+    before: Vec<String>,
+}
+
+impl Writing<'_> {
+    fn name_of(&self, node: usize) -> Option<&str> {
+        if let Some(name) = self.plan.names.get(&node) {
+            return Some(name);
+        }
+        let Shape::Object(members) = &self.pen.draft.tree.node(self.layout.parents[node]).shape else { return None };
+        members.iter().find(|member| member.value == node).map(|member| member.name.as_str())
+    }
+
+    /// The keys of a header for a table.
+    fn path(&self, table: usize) -> Vec<String> {
+        let mut path = Vec::new();
+        let mut at = table;
+        while at != self.pen.draft.tree.root {
+            path.extend(self.name_of(at).map(|name| self.pen.key(name, None)));
+            at = self.layout.parents[at];
+        }
+        path.reverse();
+        path
+    }
+
+    /// Finds a place for every new member and item.
+    fn place_added(&mut self) -> Step<()> {
+        let added = std::mem::take(&mut self.plan.added);
+        for (parent, entries) in &added {
+            for entry in entries {
+                let is_item = entry.name.is_none();
+                if is_item {
+                    self.item(*parent, entry)?;
+                } else if self.is_section(*parent, entry.cell) {
+                    let mut path = self.path(*parent);
+                    path.push(self.pen.key(entry.name.as_deref().unwrap_or(""), None));
+                    let text = self.section(&format!("[{}]", path.join(".")), entry.cell)?;
+                    self.put_section(*parent, text)?;
+                } else {
+                    self.pair(*parent, entry)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// True if a new member becomes a section: an object, in a table whose objects have headers.
+    fn is_section(&self, parent: usize, cell: usize) -> bool {
+        let is_object = match &self.pen.draft.cells[cell].body {
+            Body::Fresh(Value::Object(members)) => !members.is_empty(),
+            Body::Object(_) => self.pen.draft.cells[cell].source.is_none(),
+            Body::Kept | Body::Fresh(_) | Body::Array(_) | Body::Wrapped(_) => false,
+        };
+        if !is_object || self.ends.pairs.get(&parent).is_some_and(|(_, n_keys)| *n_keys > 0) {
+            return false;
+        }
+        let tree = self.pen.draft.tree;
+        let node = tree.node(parent);
+        let mut has_inline = false;
+        let mut has_header = parent == tree.root || !self.ends.pairs.contains_key(&parent);
+        for index in 0..node.n_children() {
+            let child = node.child(index);
+            has_header |= self.ends.headed.contains(&child);
+            has_inline |= tree.node(child).form == Form::Flow && matches!(tree.node(child).shape, Shape::Object(_));
+        }
+        has_header && !(has_inline && parent != tree.root)
+    }
+
+    /// A header with the pairs of a new object.
+    fn section(&self, header: &str, cell: usize) -> Step<String> {
+        let newline = self.pen.style.newline;
+        let mut text = header.to_owned();
+        let mut line = |name: &str, value: String| {
+            text.extend([newline, &self.pen.key(name, None), &self.pen.style.colon, &value]);
+        };
+        match &self.pen.draft.cells[cell].body {
+            Body::Fresh(Value::Object(members)) => {
+                for (name, value) in members {
+                    line(name, self.pen.flow(value)?);
+                }
+            }
+            body @ Body::Object(_) => {
+                for entry in body.entries() {
+                    line(entry.name.as_deref().unwrap_or(""), self.pen.cell(entry.cell, None)?);
+                }
+            }
+            Body::Kept | Body::Fresh(_) | Body::Array(_) | Body::Wrapped(_) => {
+                return Err("an array of tables holds objects alone".to_owned());
+            }
+        }
+        Ok(text)
+    }
+
+    fn item(&mut self, array: usize, entry: &Entry) -> Step<()> {
+        let body = &self.pen.draft.cells[array_cell(self.pen, array)].body;
+        let is_last =
+            body.entries().iter().rev().take_while(|other| other.place.is_none()).any(|other| other.cell == entry.cell);
+        if !is_last || entry.place.is_some() {
+            return Err("an array of tables takes new items at its end alone".to_owned());
+        }
+        let text = self.section(&format!("[[{}]]", self.path(array).join(".")), entry.cell)?;
+        self.put_section(array, text)
+    }
+
+    fn put_section(&mut self, parent: usize, text: String) -> Step<()> {
+        match self.ends.all.get(&parent) {
+            Some(index) => self.behind.entry(*index).or_default().1.push(text),
+            None => self.before.push(text),
+        }
+        Ok(())
+    }
+
+    fn pair(&mut self, table: usize, entry: &Entry) -> Step<()> {
+        let key = self.pen.key(entry.name.as_deref().unwrap_or(""), None);
+        let value = self.pen.cell(entry.cell, None)?;
+        let Some((index, n_keys)) = self.ends.pairs.get(&table).copied() else {
+            if table == self.pen.draft.tree.root {
+                self.before.push(format!("{key}{}{value}", self.pen.style.colon));
+                return Ok(());
+            }
+            return Err("the table has no header of its own".to_owned());
+        };
+        let statement = &self.layout.statements[index];
+        let colon = if statement.kind == Kind::Pair { self.colon(statement) } else { &self.pen.style.colon };
+        let mut line = self.pen.style.indent(self.pen.text, statement.span.start).to_owned();
+        for (_, node) in &statement.keys[..n_keys] {
+            line.push_str(&self.pen.key(self.name_of(*node).unwrap_or(""), None));
+            line.push('.');
+        }
+        line.extend([&key, colon, &value]);
+        self.behind.entry(index).or_default().0.push(line);
+        Ok(())
+    }
+
+    fn colon(&self, statement: &Statement) -> &str {
+        let end = statement.keys.last().map_or(statement.span.start, |(key, _)| key.end);
+        let text = &self.pen.text[end..self.pen.draft.tree.node(statement.target).span.start];
+        if is_plain_colon(text) { text } else { &self.pen.style.colon }
+    }
+
+    /// Writes all statements and the text between them.
+    fn statements(&self, out: &mut Output<'_>) -> Step<()> {
+        let text = self.pen.text;
+        let mut at = self.put_before(out);
+        let mut previous = None;
+        for (index, statement) in self.layout.statements.iter().enumerate() {
+            let gone = self.layout.container_in(statement.target, &self.plan.gone);
+            if gone.is_some() {
+                let run = (previous != gone).then(|| self.run_end(index, gone));
+                at = self.leave_out(out, statement, at, run);
+                if out.text().trim_start_matches('\u{feff}').is_empty() {
+                    at += text[at..].len() - text[at..].trim_start_matches(['\r', '\n']).len();
+                }
+            } else {
+                out.keep(at..statement.span.start);
+                at = self.keep(out, statement)?;
+            }
+            previous = gone;
+            if let Some((pairs, sections)) = self.behind.get(&index) {
+                let end = if gone.is_some() { at } else { self.pen.style.line_end(text, at) };
+                out.keep(at..end);
+                at = end;
+                let newline = self.pen.style.newline;
+                for line in pairs {
+                    self.new_line(out);
+                    out.put(line);
+                }
+                for section in sections {
+                    self.new_line(out);
+                    out.put(newline);
+                    out.put(section);
+                }
+            }
+        }
+        out.keep(at..text.len());
+        Ok(())
+    }
+
+    fn new_line(&self, out: &mut Output<'_>) {
+        if !out.text().is_empty() && !out.text().ends_with('\n') {
+            out.put(self.pen.style.newline);
+        }
+    }
+
+    /// Writes pairs of a root that has none, before the comments above the first header.
+    fn put_before(&self, out: &mut Output<'_>) -> usize {
+        let Some(first) = self.layout.statements.first().filter(|_| !self.before.is_empty()) else {
+            if !self.before.is_empty() {
+                let end = self.pen.text.trim_end_matches(['\n', '\r']).len();
+                out.keep(0..end);
+                for line in &self.before {
+                    self.new_line(out);
+                    out.put(line);
+                }
+                return end;
+            }
+            return 0;
+        };
+        let style = &self.pen.style;
+        let mut start = style.line_start(first.span.start);
+        while start > 0 {
+            let above = style.line_start(start - 1);
+            if !self.pen.text[above..start].trim_start_matches('\u{feff}').starts_with('#') {
+                break;
+            }
+            start = above;
+        }
+        if start == 0 && self.pen.text.starts_with('\u{feff}') {
+            start = '\u{feff}'.len_utf8();
+        }
+        out.keep(0..start);
+        for line in &self.before {
+            out.put(line);
+            out.put(style.newline);
+        }
+        out.put(style.newline);
+        start
+    }
+
+    /// The end of the last of the statements that leave together with one.
+    fn run_end(&self, index: usize, gone: Option<usize>) -> usize {
+        let run = self.layout.statements[index..].iter();
+        let run = run.take_while(|statement| self.layout.container_in(statement.target, &self.plan.gone) == gone);
+        run.last().map_or(0, |last| self.pen.style.line_end(self.pen.text, last.span.end))
+    }
+
+    /// Leaves a statement out with its line. Returns the byte from which the source goes on.
+    ///
+    /// The first of several that leave together is told the end of the last.
+    fn leave_out(&self, out: &mut Output<'_>, statement: &Statement, at: usize, run: Option<usize>) -> usize {
+        let style = &self.pen.style;
+        let end = style.line_end(self.pen.text, statement.span.end);
+        let Some(run) = run else { return end };
+        let before = style.line_break_before(self.pen.text, statement.span.start).filter(|before| *before >= at);
+        let Some(before) = before else {
+            let after = self.pen.text[end..].strip_prefix('\r').map_or(end, |_| end + 1);
+            let start = style.line_start(statement.span.start).max(at);
+            out.keep(at..start);
+            return if self.pen.text[after..].starts_with('\n') && start == 0 { after + 1 } else { end };
+        };
+        let mut kept = at..before;
+        let rest = &self.pen.text[run..];
+        let is_blank_behind = rest.trim().is_empty() || blank_line_follows(rest);
+        if statement.kind != Kind::Pair && is_blank_behind {
+            // One of the blank lines around a section leaves with it.
+            kept.end = at + self.pen.text[kept.clone()].trim_end_matches(['\n', '\r']).len();
+        }
+        out.keep(kept);
+        end
+    }
+
+    /// Writes a statement that stays.
+    fn keep(&self, out: &mut Output<'_>, statement: &Statement) -> Step<usize> {
+        let mut at = statement.span.start;
+        for (key, node) in &statement.keys {
+            let Some(name) = self.plan.names.get(node) else { continue };
+            out.keep(at..key.start);
+            out.put(&self.pen.key(name, Some(&self.pen.text[key.clone()])));
+            at = key.end;
+        }
+        let cell = self.plan.cells.get(&statement.target).copied();
+        if let Some(cell) = cell.filter(|_| statement.kind == Kind::Pair) {
+            let span: Range<usize> = self.pen.draft.tree.node(statement.target).span.clone();
+            out.keep(at..span.start);
+            self.pen.value(out, cell, statement.target)?;
+        } else {
+            out.keep(at..statement.span.end);
+        }
+        Ok(statement.span.end)
+    }
+}
+
+fn blank_line_follows(rest: &str) -> bool {
+    let mut lines = rest.split('\n');
+    lines.next();
+    lines.next().is_some_and(|line| line.trim().is_empty())
+}
+
+/// The cell of an opened array of tables.
+fn array_cell(pen: &Pen<'_>, array: usize) -> usize {
+    pen.draft.cell_of.get(&array).copied().unwrap_or(pen.draft.root)
+}
