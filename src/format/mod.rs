@@ -4,6 +4,7 @@
 //! names the other.
 
 pub(crate) mod css;
+pub mod document;
 pub(crate) mod escape;
 pub(crate) mod foreign;
 pub(crate) mod html;

@@ -30,12 +30,14 @@ const READERS: &[&str] = &["format", "audit"];
 const PARSERS: &[(&str, &str)] = &[
     ("cssparser", "format"),
     ("comrak", "audit"),
+    ("granit_parser", "format"),
     ("html5gum", "audit"),
     ("htmlize", "format"),
     ("lol_html", "format"),
     ("pulldown_cmark", "format"),
     ("quick_xml", "format"),
     ("roxmltree", "audit"),
+    ("toml_parser", "format"),
 ];
 
 /// The owners of one effect each. They know the base and these three, not each other.
