@@ -20,9 +20,17 @@ pub(super) struct Draft<'t> {
     pub(super) cells: Vec<Cell>,
     pub(super) root: usize,
     /// Nodes of the source that left their place: replaced, removed or moved.
-    pub(super) detached: Vec<usize>,
+    pub(super) detached: Vec<Detached>,
     /// The cells of nodes at their place, where they were opened or changed.
     pub(super) cell_of: BTreeMap<usize, usize>,
+}
+
+/// A node that left its place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Detached {
+    pub(super) node: usize,
+    /// Another value has its place.
+    pub(super) is_replaced: bool,
 }
 
 /// A value of the result.
@@ -254,9 +262,9 @@ impl<'t> Draft<'t> {
     }
 
     /// Notes that the source of a cell leaves its place.
-    fn detach(&mut self, cell: usize) {
+    fn detach(&mut self, cell: usize, is_replaced: bool) {
         if let Some(node) = self.cells[cell].source {
-            self.detached.push(node);
+            self.detached.push(Detached { node, is_replaced });
             self.cell_of.remove(&node);
         }
     }
@@ -289,7 +297,7 @@ impl<'t> Draft<'t> {
 
     fn replace(&mut self, tokens: &[String], old: usize, new: usize) -> Step<()> {
         self.cells[new].replaces = self.cells[old].replaces.take();
-        self.detach(old);
+        self.detach(old, true);
         if tokens.is_empty() {
             self.root = new;
             return Ok(());
@@ -352,7 +360,7 @@ impl<'t> Draft<'t> {
                 Slot::Wrapped => {}
             }
         }
-        self.detach(cell);
+        self.detach(cell, false);
         Ok(cell)
     }
 

@@ -12,7 +12,7 @@ use super::{
     segments::{Segment, Segments, divide},
     style::is_plain_colon,
     syntax::Syntax,
-    tree::{Form, Node},
+    tree::{Form, Node, Shape},
 };
 
 /// The state of writing one container at its place.
@@ -337,6 +337,11 @@ impl Pen<'_> {
         let view = match (&self.draft.cells[cell].body, self.draft.cells[cell].source) {
             (Body::Kept, Some(node)) => {
                 let span = self.draft.tree.node(node).span.clone();
+                if let (Syntax::Yaml, Shape::Scalar(value)) = (self.syntax, &self.draft.tree.node(node).shape)
+                    && (span.is_empty() || self.text[span.clone()].contains('\n'))
+                {
+                    return scalar::text(self.syntax, value, None, &self.style);
+                }
                 View::Text(self.shifted(&self.text[span.clone()], self.style.indent(self.text, span.start), indent))
             }
             (Body::Array(_) | Body::Object(_), Some(node)) => {

@@ -5,10 +5,11 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{
+    draft::Detached,
     json,
     syntax::{Malformed, Syntax},
     toml::{self, layout::Layout},
-    tree::Tree,
+    tree::{Form, Tree},
     yaml,
 };
 
@@ -32,15 +33,26 @@ impl Source {
             Syntax::Toml => toml::build::read(text).map(|(tree, layout)| (tree, Some(layout)))?,
         };
         tree.spread_locks();
+        tree.spread_begins();
         let value = tree.value_of(tree.root);
         Ok(Source { syntax, text: text.to_owned(), tree, layout, value })
     }
 
-    /// The parts of the text that values consist of.
-    pub(super) fn extents(&self, nodes: &[usize]) -> Vec<Range<usize>> {
-        match &self.layout {
-            Some(layout) => layout.extents(&self.tree, nodes),
-            None => nodes.iter().map(|node| self.tree.node(*node).span.clone()).collect(),
+    /// The parts of the text that detached values consist of: with their keys, if they left for good.
+    pub(super) fn extents(&self, detached: &[Detached]) -> Vec<Range<usize>> {
+        let (tables, values): (Vec<&Detached>, Vec<&Detached>) = detached
+            .iter()
+            .partition(|detached| self.layout.is_some() && self.tree.node(detached.node).form == Form::Block);
+        let mut ranges: Vec<Range<usize>> = values.into_iter().map(|detached| self.extent(detached)).collect();
+        if let Some(layout) = &self.layout {
+            ranges.extend(layout.extents(&tables.iter().map(|detached| detached.node).collect()));
         }
+        ranges
+    }
+
+    fn extent(&self, detached: &Detached) -> Range<usize> {
+        let node = self.tree.node(detached.node);
+        let start = if detached.is_replaced { node.span.start } else { node.begin };
+        start..node.span.end.max(start)
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Tree {
 pub(super) struct Node {
     /// The bytes of the value. In YAML they exclude a tag and an anchor.
     pub(super) span: Range<usize>,
+    /// The start of the key or dash before the value, or its own.
+    pub(super) begin: usize,
     pub(super) shape: Shape,
     pub(super) form: Form,
     /// The reason for which the value can't be edited.
@@ -82,6 +84,18 @@ impl Tree {
         value_of(&self.nodes, id)
     }
 
+    /// Tells the members and items where their key or dash begins.
+    pub(super) fn spread_begins(&mut self) {
+        for id in 0..self.nodes.len() {
+            for index in 0..self.nodes[id].n_children() {
+                let child = self.nodes[id].child(index);
+                let key = self.nodes[id].member(index).map(|member| member.key.start);
+                let begin = key.or_else(|| self.nodes[id].dashes.get(index).copied());
+                self.nodes[child].begin = begin.unwrap_or(self.nodes[child].span.start);
+            }
+        }
+    }
+
     /// Passes locks on to the containers of locked values.
     pub(super) fn spread_locks(&mut self) {
         for id in (0..self.nodes.len()).rev() {
@@ -113,7 +127,7 @@ pub(super) fn value_of(nodes: &[Node], id: usize) -> Value {
 
 impl Node {
     pub(super) fn new(span: Range<usize>, shape: Shape, form: Form) -> Node {
-        Node { span, shape, form, lock: None, merged: None, dashes: Vec::new(), held: None }
+        Node { begin: span.start, span, shape, form, lock: None, merged: None, dashes: Vec::new(), held: None }
     }
 
     /// The values directly beneath, each with the start of its key or else its own.

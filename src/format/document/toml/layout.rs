@@ -2,8 +2,6 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use super::super::tree::{Form, Tree};
-
 /// The statements of a text.
 #[derive(Debug, Default)]
 pub(in super::super) struct Layout {
@@ -47,15 +45,12 @@ impl Layout {
         }
     }
 
-    /// The parts of the text that values consist of.
-    pub(in super::super) fn extents(&self, tree: &Tree, nodes: &[usize]) -> Vec<Range<usize>> {
-        let (tables, values): (Vec<usize>, Vec<usize>) =
-            nodes.iter().partition(|node| tree.node(**node).form == Form::Block);
-        let mut ranges: Vec<Range<usize>> = values.into_iter().map(|node| tree.node(node).span.clone()).collect();
-        let tables: BTreeSet<usize> = tables.into_iter().collect();
+    /// The statements of tables, with the text between those that follow each other.
+    pub(in super::super) fn extents(&self, tables: &BTreeSet<usize>) -> Vec<Range<usize>> {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
         let mut open = None;
         for statement in &self.statements {
-            let table = self.container_in(statement.target, &tables);
+            let table = self.container_in(statement.target, tables);
             match ranges.last_mut() {
                 Some(last) if table.is_some() && table == open => last.end = statement.span.end,
                 _ if table.is_some() => ranges.push(statement.span.clone()),

@@ -98,12 +98,15 @@ fn replaced(pen: &Pen<'_>, out: &mut Output<'_>, cell: usize, place: Place) -> S
         return Ok(node.span.end);
     }
     let is_dash = pen.text[..place.from].ends_with('-');
-    let indent = if node.form == Form::Block {
+    let is_array = text::is_array_cell(pen, cell);
+    // A sequence may stand in the column of its key, and an object may not.
+    let is_flush = !is_dash && key_column(pen, place.from) == pen.style.column(pen.text, node.span.start);
+    let indent = if node.form == Form::Block && (is_array || !is_flush) {
         pen.style.column(pen.text, node.span.start)
     } else if is_dash {
         format!("{} ", pen.style.column(pen.text, place.from))
     } else {
-        text::deeper(pen, &key_column(pen, place.from), text::is_array_cell(pen, cell))
+        text::deeper(pen, &key_column(pen, place.from), is_array)
     };
     match (text::cell_like(pen, cell, &indent, place.node)?, node.form) {
         (Text::Inline(text), Form::Block) => Ok(inline(pen, out, format!(" {text}"), place)),
@@ -118,7 +121,12 @@ fn replaced(pen: &Pen<'_>, out: &mut Output<'_>, cell: usize, place: Place) -> S
             Ok(node.span.end)
         }
         (Text::Block(text), Form::Block) => {
-            out.keep(place.from..node.span.start);
+            let before = pen.style.line_break_before(pen.text, node.span.start).filter(|_| is_line);
+            out.keep(place.from..before.unwrap_or(node.span.start));
+            if before.is_some() {
+                out.put(pen.style.newline);
+                out.put(&indent);
+            }
             out.put(&text);
             Ok(pen.style.line_end(pen.text, node.span.end))
         }

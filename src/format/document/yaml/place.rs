@@ -112,7 +112,11 @@ impl Placing<'_> {
         let end = if keeps {
             content.strip_suffix('\n').map_or(content, |content| content.strip_suffix('\r').unwrap_or(content)).len()
         } else {
-            content.trim_end_matches(['\n', '\r', ' ', '\t']).len()
+            // The parser may go on to the indentation of the next line.
+            let is_line_end =
+                self.text[head + content.len()..].starts_with(['\n', '\r']) || head + content.len() == self.text.len();
+            let lines = if is_line_end { content } else { &content[..content.rfind('\n').unwrap_or(0)] };
+            lines.trim_end_matches(['\n', '\r']).len().max(line.trim_end_matches('\r').len())
         };
         head..head + end
     }

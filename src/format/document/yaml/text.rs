@@ -6,7 +6,7 @@ use super::super::{
     draft::{Body, Entry},
     output::Output,
     pen::{Pen, Step},
-    tree::{Form, Node},
+    tree::{Form, Node, Shape},
 };
 
 /// A value without an indentation on its first line.
@@ -158,19 +158,28 @@ fn moved(pen: &Pen<'_>, node: &Node, text: Option<String>, indent: &str) -> Step
     let text = text.unwrap_or_else(|| pen.text[node.span.clone()].to_owned());
     match node.form {
         Form::Absent => Ok(Text::Inline("null".to_owned())),
-        Form::Scalar | Form::Flow if !text.contains('\n') => Ok(Text::Inline(text)),
         Form::Block => Ok(Text::Block(shifted(&text, &pen.style.column(pen.text, node.span.start), indent)?)),
+        Form::Scalar if text.contains('\n') => anew(node),
+        Form::Flow if text.contains('\n') => {
+            Ok(Text::Inline(shifted(&text, pen.style.indent(pen.text, node.span.start), indent)?))
+        }
         Form::BlockScalar => {
             if text.split_whitespace().next().is_some_and(|head| head.contains(|next: char| next.is_ascii_digit())) {
-                return Err("a block scalar with an indentation indicator can't be moved".to_owned());
+                return anew(node);
             }
             let content = text.lines().skip(1).find(|line| !line.trim().is_empty()).unwrap_or("");
             let from = &content[..content.len() - content.trim_start_matches(' ').len()];
             Ok(Text::Inline(shifted(&text, from, indent)?))
         }
-        Form::Scalar | Form::Flow | Form::Pair | Form::Alias => {
-            Err("a value on several lines can't be moved".to_owned())
-        }
+        Form::Scalar | Form::Flow | Form::Pair | Form::Alias => Ok(Text::Inline(text)),
+    }
+}
+
+/// A string on several lines on one.
+fn anew(node: &Node) -> Step<Text> {
+    match &node.shape {
+        Shape::Scalar(value) => Ok(Text::Inline(super::scalar::text(value, None))),
+        Shape::Array(_) | Shape::Object(_) => Err("a value on several lines can't be moved".to_owned()),
     }
 }
 
@@ -181,7 +190,7 @@ fn shifted(text: &str, from: &str, to: &str) -> Step<String> {
     for line in lines {
         shifted.push('\n');
         match line.strip_prefix(from) {
-            Some(rest) if rest.trim().is_empty() => shifted.push_str(rest),
+            Some(rest) if rest.trim_end_matches('\r').is_empty() => shifted.push_str(rest),
             Some(rest) => shifted.extend([to, rest]),
             None if line.trim().is_empty() => shifted.push_str(line),
             None => return Err("a line stands left of its block, which can't be moved".to_owned()),
