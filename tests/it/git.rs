@@ -5,6 +5,7 @@ mod bounds;
 mod differential;
 mod hooks;
 mod nested;
+mod renames;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

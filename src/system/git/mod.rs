@@ -3,14 +3,18 @@
 //! It is read without git: no program is started. Of a repository's configuration only the settings for the comparison of files
 //! count (`settings`), no object is fetched, and a nested repository is not opened.
 
+mod changes;
 mod commit_files;
 mod error;
 mod filter;
 mod index;
 mod opened;
+mod pairing;
 mod patterns;
 mod place;
+mod renames;
 mod settings;
+mod similarity;
 mod sparse;
 mod status;
 mod tree;
@@ -30,6 +34,7 @@ use std::{
 };
 
 pub use self::commit_files::{CommitFile, commit_files};
+pub use self::renames::{Renamed, Renames, Trace};
 use self::{
     error::unknown,
     opened::Opened,
@@ -92,21 +97,55 @@ pub fn state(
     environment: &BTreeMap<String, String>,
     stop: &Arc<AtomicBool>,
 ) -> Result<Option<State>, Error> {
-    let (root, environment, until) = (root.to_owned(), environment.clone(), Arc::clone(stop));
-    let read = move || {
-        let Some(mut opened) = Opened::at(&root, &environment)? else { return Ok(None) };
+    on_its_own_thread(root, environment, stop, |root, environment, until| {
+        let Some(mut opened) = Opened::at(root, environment)? else { return Ok(None) };
         check_threads()?;
-        status::read(&mut opened, &until).map(Some)
-    };
+        status::read(&mut opened, until).map(Some)
+    })
+}
+
+/// The renames of the history of a folder's repository; none if it is in no repository. Read as [`state`] is.
+///
+/// A history that can't be read is no error: the remark says why. `cancelled` is one.
+pub fn renames(root: &Path, environment: &BTreeMap<String, String>, stop: &Arc<AtomicBool>) -> Result<Renames, Error> {
+    let read = on_its_own_thread(root, environment, stop, |root, environment, until| {
+        let Some(mut opened) = Opened::at(root, environment)? else { return Ok(Renames::default()) };
+        renames::read(&mut opened, until)
+    });
+    match read {
+        Err(error) if error.code() != Code::Cancelled => {
+            Ok(Renames { renamed: Vec::new(), remark: Some(error.message().to_owned()) })
+        }
+        read => read,
+    }
+}
+
+/// The folders of a repository that its reader reads, wherever they are; none if the folder is in no repository.
+pub fn readable(root: &Path) -> Vec<PathBuf> {
+    let Ok(Some(place)) = Place::find(root) else { return Vec::new() };
+    let mut folders = vec![place.dot_git, place.own, place.common];
+    folders.sort();
+    folders.dedup();
+    folders
+}
+
+/// Reads on a thread that is abandoned once `stop` is set.
+fn on_its_own_thread<T: Send + 'static>(
+    root: &Path,
+    environment: &BTreeMap<String, String>,
+    stop: &Arc<AtomicBool>,
+    read: fn(&Path, &BTreeMap<String, String>, &AtomicBool) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let (root, environment, until) = (root.to_owned(), environment.clone(), Arc::clone(stop));
     let (sender, receiver) = mpsc::channel();
     thread::Builder::new()
         .name("git".to_owned())
         .stack_size(STACK)
-        .spawn(move || sender.send(read()))
+        .spawn(move || sender.send(read(&root, &environment, &until)))
         .map_err(|error| Error::io("a thread that reads the repository can't be started", &error))?;
     loop {
         match receiver.recv_timeout(PAUSE) {
-            Ok(state) => return state,
+            Ok(found) => return found,
             Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
                 return Err(Error::new(Code::Cancelled, "the run was cancelled"));
             }

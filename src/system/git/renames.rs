@@ -1,0 +1,369 @@
+//! The renames of a repository's history: where a path that is gone went.
+//!
+//! The history is walked from `HEAD` to its beginning, children before parents, and stops at a bound of commits and work. A merge
+//! is passed over, as `git log` does. Files that were moved and not committed yet count as one more commit.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, BinaryHeap},
+    fs,
+    path::PathBuf,
+    rc::Rc,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use gix::{
+    ObjectId,
+    bstr::{BStr, BString, ByteSlice},
+    index::entry::Mode,
+};
+
+use super::{
+    changes::{self, Changes, End, Work},
+    opened::Opened,
+    pairing::{self, Contents, Side},
+    similarity::{Pieces, may_be_similar},
+    tree, walk,
+};
+use crate::base::{
+    error::{Code, Error},
+    path::RepoPath,
+};
+
+/// The limit of commits.
+const MOST_COMMITS: usize = 20_000;
+/// The limit of entries of trees, and of bytes of compared contents.
+const WORK: Work = Work { entries: 50_000_000, bytes: 2 << 30 };
+/// The longest content that is compared.
+const LONGEST: u64 = 8 << 20;
+/// The limit of files that are not committed.
+const MOST_NEW: usize = 20_000;
+
+/// A path that is gone, and a file that its content has moved to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Renamed {
+    /// The path that is gone, below the given folder.
+    pub from: RepoPath,
+    /// A file that exists. A path with several of them is ambiguous.
+    pub to: RepoPath,
+    /// The evidence.
+    pub trace: Trace,
+}
+
+/// The evidence of a rename.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trace {
+    /// A rename, or a chain of renames.
+    Rename,
+    /// The path was removed, and the file has the content that it had.
+    Content,
+}
+
+/// The renames of a history.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Renames {
+    /// Each path that is gone with each of its files, sorted.
+    pub renamed: Vec<Renamed>,
+    /// The reason that older renames are unknown, if any.
+    pub remark: Option<String>,
+}
+
+/// The end of a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    /// Its content is at this path now.
+    At(BString),
+    /// It was removed, with this content.
+    Gone(ObjectId),
+}
+
+/// A commit as far as the walk needs it.
+struct Commit {
+    tree: ObjectId,
+    parents: Vec<ObjectId>,
+    time: i64,
+}
+
+struct History<'a> {
+    opened: &'a Opened,
+    stop: &'a AtomicBool,
+    work: Work,
+    /// The first thing that happened to each path after the present commit.
+    next: BTreeMap<BString, Fate>,
+    /// The fates of each path; the first one is the newest.
+    fates: BTreeMap<BString, Vec<Fate>>,
+    remark: Option<String>,
+}
+
+/// Reads the renames of everything below the given folder.
+pub(super) fn read(opened: &mut Opened, stop: &AtomicBool) -> Result<Renames, Error> {
+    opened.repository.object_cache_size_if_unset(32 << 20);
+    let opened = &*opened;
+    let Ok(head) = opened.repository.head_id() else { return Ok(Renames::default()) };
+    let mut history = History { opened, stop, work: WORK, next: BTreeMap::new(), fates: BTreeMap::new(), remark: None };
+    let tree = opened.repository.head_tree_id_or_empty().map_err(|error| super::error::unknown(&error.to_string()))?;
+    let committed = tree::files(&opened.repository, tree.detach(), stop)?;
+    history.uncommitted(&committed)?;
+    history.walk(head.detach())?;
+    Ok(history.result(&committed))
+}
+
+impl History<'_> {
+    /// Takes the files that were moved since the last commit.
+    fn uncommitted(&mut self, committed: &[tree::Listed]) -> Result<(), Error> {
+        let opened = self.opened;
+        if opened.settings.sparse || opened.index.is_sparse() {
+            return Ok(());
+        }
+        let known: BTreeSet<&BStr> = committed.iter().map(|file| file.path.as_bstr()).collect();
+        let is_here = |file: &&tree::Listed| is_file(file) && self.inside(file.path.as_bstr()).is_some();
+        let removed = committed.iter().filter(is_here).filter(|file| !self.exists(file.path.as_bstr()));
+        let removed = removed.map(|file| Side { path: file.path.clone(), id: file.id });
+        let mut removed: Vec<Side> = removed.collect();
+        if removed.is_empty() {
+            return Ok(());
+        }
+        removed.sort_by(|one, other| one.path.cmp(&other.path));
+        let mut paths: BTreeSet<BString> = walk::untracked(opened, self.stop)?.files.into_iter().collect();
+        let staged = opened.index.entries().iter().map(|entry| entry.path(&opened.index));
+        paths.extend(staged.filter(|path| !known.contains(path)).map(ToOwned::to_owned));
+        if paths.len() > MOST_NEW {
+            self.remark = Some(format!("more than {MOST_NEW} files are not committed, so their old paths are unknown"));
+            paths.clear();
+        }
+        let mut added = Vec::new();
+        let mut files = BTreeMap::new();
+        for path in paths {
+            let Some(bytes) = self.file(path.as_bstr()) else { continue };
+            let kind = opened.repository.object_hash();
+            let Ok(id) = gix::objs::compute_hash(kind, gix::objs::Kind::Blob, &bytes) else { continue };
+            files.insert(id, Rc::new(Pieces::of(&bytes)));
+            added.push(Side { path, id });
+        }
+        match self.take(&Changes { removed, added }, files) {
+            Err(End::Stopped(error)) => Err(error),
+            Ok(()) | Err(End::Missing | End::Exhausted) => Ok(()),
+        }
+    }
+
+    /// Walks the commits, children before parents.
+    fn walk(&mut self, head: ObjectId) -> Result<(), Error> {
+        let mut commits: BTreeMap<ObjectId, Commit> = BTreeMap::new();
+        let mut found: BTreeMap<ObjectId, Option<Commit>> = BTreeMap::from([(head, self.commit(head))]);
+        let mut open = BinaryHeap::from([(0, head)]);
+        let shallow = self.opened.repository.shallow_commits().ok().flatten();
+        let is_shallow = |id: &ObjectId| shallow.as_ref().is_some_and(|commits| commits.contains(id));
+        while let Some((_, id)) = open.pop() {
+            self.check_stopped()?;
+            let Some(mut commit) = found.get_mut(&id).and_then(Option::take) else {
+                self.remark = Some("some commits of the history are missing".to_owned());
+                continue;
+            };
+            if commits.len() == MOST_COMMITS {
+                self.remark = Some(format!("only the last {MOST_COMMITS} commits were read"));
+                break;
+            }
+            if is_shallow(&id) {
+                self.remark = Some("the repository is shallow, so older commits are missing".to_owned());
+                commit.parents.clear();
+            }
+            for parent in &commit.parents {
+                if !found.contains_key(parent) {
+                    let read = self.commit(*parent);
+                    open.push((read.as_ref().map_or(0, |read| read.time), *parent));
+                    found.insert(*parent, read);
+                }
+            }
+            commits.insert(id, commit);
+        }
+        for (tree, before) in sorted(&commits) {
+            self.check_stopped()?;
+            let taken = changes::between(&self.opened.repository, (before, tree), &mut self.work, self.stop)
+                .and_then(|changes| self.take(&changes, BTreeMap::new()));
+            match taken {
+                Ok(()) => {}
+                Err(End::Stopped(error)) => return Err(error),
+                Err(End::Missing) => self.remark = Some("some objects of the history are missing".to_owned()),
+                Err(End::Exhausted) => {
+                    self.remark = Some("the history is too large to be read to its beginning".to_owned());
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the fates of the files that a commit removes.
+    fn take(&mut self, changes: &Changes, files: BTreeMap<ObjectId, Rc<Pieces>>) -> Result<(), End> {
+        let Changes { removed, added } = changes;
+        let pairs = {
+            let mut read = Blobs { history: self, pieces: files, lengths: BTreeMap::new(), is_exhausted: false };
+            let pairs = pairing::pairs(removed, added, &mut read);
+            if read.is_exhausted {
+                return Err(End::Exhausted);
+            }
+            pairs
+        };
+        let mut new: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (from, to) in pairs {
+            let equals = pairing::equals(from, removed, added);
+            new.insert(from, equals.unwrap_or_else(|| vec![to]));
+        }
+        // All fates are looked up before any is noted: a commit may exchange two files.
+        let fates = |(at, side): (usize, &Side)| match new.get(&at) {
+            Some(places) => places.iter().map(|to| self.now(&added[*to].path)).collect(),
+            None => vec![Fate::Gone(side.id)],
+        };
+        let fates: Vec<Vec<Fate>> = removed.iter().enumerate().map(fates).collect();
+        for (side, fates) in removed.iter().zip(fates) {
+            self.next.extend(fates.first().map(|fate| (side.path.clone(), fate.clone())));
+            self.fates.entry(side.path.clone()).or_default().extend(fates);
+        }
+        Ok(())
+    }
+
+    /// The end of a path that a commit adds.
+    fn now(&self, path: &BString) -> Fate {
+        self.next.get(path).cloned().unwrap_or_else(|| Fate::At(path.clone()))
+    }
+
+    fn result(self, committed: &[tree::Listed]) -> Renames {
+        let mut places: BTreeMap<ObjectId, Vec<&BString>> = BTreeMap::new();
+        let empty = ObjectId::empty_blob(self.opened.repository.object_hash());
+        for file in committed.iter().filter(|file| is_file(file) && file.id != empty) {
+            places.entry(file.id).or_default().push(&file.path);
+        }
+        let mut renamed = BTreeSet::new();
+        for (from, fates) in &self.fates {
+            let Some(newest) = fates.first() else { continue };
+            if self.exists(from.as_bstr()) {
+                continue;
+            }
+            let found: Vec<(&BString, Trace)> = match newest {
+                Fate::Gone(id) => places.get(id).into_iter().flatten().map(|path| (*path, Trace::Content)).collect(),
+                Fate::At(_) => fates
+                    .iter()
+                    .filter_map(|fate| match fate {
+                        Fate::At(path) => Some((path, Trace::Rename)),
+                        Fate::Gone(_) => None,
+                    })
+                    .collect(),
+            };
+            for (to, trace) in found.into_iter().filter(|(to, _)| self.exists(to.as_bstr())) {
+                if let (Some(from), Some(to)) = (self.inside(from.as_bstr()), self.inside(to.as_bstr())) {
+                    renamed.insert(Renamed { from, to, trace });
+                }
+            }
+        }
+        Renames { renamed: renamed.into_iter().collect(), remark: self.remark }
+    }
+
+    fn commit(&self, id: ObjectId) -> Option<Commit> {
+        let commit = self.opened.repository.find_commit(id).ok()?;
+        let (tree, time) = (commit.tree_id().ok()?.detach(), commit.time().ok()?.seconds);
+        Some(Commit { tree, time, parents: commit.parent_ids().map(gix::Id::detach).collect() })
+    }
+
+    fn check_stopped(&self) -> Result<(), Error> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(Error::new(Code::Cancelled, "the run was cancelled")),
+            false => Ok(()),
+        }
+    }
+
+    fn at(&self, path: &BStr) -> Option<PathBuf> {
+        Some(self.opened.place.work.join(gix::path::from_bstr(path).ok()?))
+    }
+
+    fn exists(&self, path: &BStr) -> bool {
+        self.at(path).is_some_and(|path| fs::symlink_metadata(path).is_ok_and(|found| found.is_file()))
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a file of the tree is compared with its commit, and nothing of it is kept"
+    )]
+    fn file(&self, path: &BStr) -> Option<Vec<u8>> {
+        let path = self.at(path)?;
+        let found = fs::symlink_metadata(&path).ok()?;
+        if found.is_file() && found.len() <= LONGEST { fs::read(path).ok() } else { None }
+    }
+
+    fn inside(&self, path: &BStr) -> Option<RepoPath> {
+        let path = gix::path::from_bstr(path).ok()?;
+        RepoPath::parse(path.strip_prefix(&self.opened.prefix).ok()?.to_str()?).ok()
+    }
+}
+
+/// The trees of the commits with one parent, each with its parent's; children before parents, then the newest first.
+fn sorted(commits: &BTreeMap<ObjectId, Commit>) -> Vec<(ObjectId, ObjectId)> {
+    let mut children: BTreeMap<ObjectId, usize> = BTreeMap::new();
+    for parent in commits.values().flat_map(|commit| &commit.parents) {
+        *children.entry(*parent).or_default() += 1;
+    }
+    let free = commits.iter().filter(|(id, _)| !children.contains_key(*id));
+    let mut open: BinaryHeap<(i64, ObjectId)> = free.map(|(id, commit)| (commit.time, *id)).collect();
+    let mut trees = Vec::new();
+    while let Some((_, id)) = open.pop() {
+        let Some(commit) = commits.get(&id) else { continue };
+        if let [parent] = commit.parents.as_slice()
+            && let Some(before) = commits.get(parent)
+        {
+            trees.push((commit.tree, before.tree));
+        }
+        for parent in &commit.parents {
+            let Some(left) = children.get_mut(parent) else { continue };
+            *left -= 1;
+            if *left == 0 {
+                open.extend(commits.get(parent).map(|commit| (commit.time, *parent)));
+            }
+        }
+    }
+    trees
+}
+
+fn is_file(file: &tree::Listed) -> bool {
+    file.mode == Mode::FILE || file.mode == Mode::FILE_EXECUTABLE
+}
+
+/// Contents of a repository's objects, each read once in a commit.
+struct Blobs<'h, 'a> {
+    history: &'h mut History<'a>,
+    pieces: BTreeMap<ObjectId, Rc<Pieces>>,
+    lengths: BTreeMap<ObjectId, Option<u64>>,
+    is_exhausted: bool,
+}
+
+impl Blobs<'_, '_> {
+    fn length(&mut self, id: ObjectId) -> Option<u64> {
+        if let Some(pieces) = self.pieces.get(&id) {
+            return Some(pieces.length);
+        }
+        let header = || self.history.opened.repository.find_header(id).ok().map(|header| header.size());
+        *self.lengths.entry(id).or_insert_with(header)
+    }
+}
+
+impl Contents for Blobs<'_, '_> {
+    fn pieces(&mut self, side: &Side) -> Option<Rc<Pieces>> {
+        if let Some(pieces) = self.pieces.get(&side.id) {
+            return Some(Rc::clone(pieces));
+        }
+        let length = self.length(side.id).filter(|length| *length <= LONGEST)?;
+        let Some(left) = self.history.work.bytes.checked_sub(length) else {
+            self.is_exhausted = true;
+            return None;
+        };
+        self.history.work.bytes = left;
+        let blob = self.history.opened.repository.find_blob(side.id).ok()?;
+        let pieces = Rc::new(Pieces::of(&blob.data));
+        self.pieces.insert(side.id, Rc::clone(&pieces));
+        Some(pieces)
+    }
+
+    fn differ_in_length(&mut self, one: &Side, other: &Side) -> bool {
+        match (self.length(one.id), self.length(other.id)) {
+            (Some(one), Some(other)) => !may_be_similar(one, other),
+            (_, _) => true,
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! The renames of a history are those of git, and lead to files that exist.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    sync::{Arc, atomic::AtomicBool},
+};
+
+use nrv::{
+    base::error::Code,
+    system::git::{Renames, Trace},
+};
+
+use crate::support::{
+    chance::{Chance, setting},
+    site::Site,
+};
+
+fn renames(root: &Path) -> Renames {
+    nrv::system::git::renames(root, &BTreeMap::new(), &Arc::new(AtomicBool::new(false))).expect("it can be read")
+}
+
+/// Each rename as `old > new`, and `old = new` for a content that stands elsewhere.
+#[track_caller]
+fn check(root: &Path, expected: &[&str]) {
+    let shown = renames(root).renamed.into_iter().map(|renamed| {
+        let sign = if renamed.trace == Trace::Rename { '>' } else { '=' };
+        format!("{} {sign} {}", renamed.from, renamed.to)
+    });
+    assert_eq!(shown.collect::<Vec<_>>(), expected);
+}
+
+fn repository() -> Site {
+    let site = Site::empty();
+    site.git(&["init", "-q"]);
+    site
+}
+
+fn text(name: &str) -> String {
+    (0..20).map(|n| format!("line {n} of {name}\n")).collect()
+}
+
+fn commit(site: &Site) {
+    site.git(&["add", "-A"]);
+    site.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+}
+
+fn rename(site: &Site, from: &str, to: &str) {
+    let to = site.path(to);
+    fs::create_dir_all(to.parent().expect("it has one")).expect("a folder");
+    fs::rename(site.path(from), to).expect("a move");
+}
+
+#[test]
+fn without_a_history_there_are_none() {
+    let site = Site::empty();
+    assert_eq!(renames(&site.root()), Renames::default());
+    site.git(&["init", "-q"]);
+    site.write("a.md", "a");
+    assert_eq!(renames(&site.root()), Renames::default());
+}
+
+#[test]
+fn chains_lead_to_files_that_exist() {
+    let site = repository();
+    for name in ["a.md", "gone.md", "kept.md", "first.md"] {
+        site.write(name, text(name));
+    }
+    commit(&site);
+    rename(&site, "a.md", "b.md");
+    rename(&site, "first.md", "second.md");
+    fs::remove_file(site.path("gone.md")).expect("it exists");
+    commit(&site);
+    site.write("b.md", text("a.md").replace("line 3 ", "another line "));
+    rename(&site, "b.md", "c/d.md");
+    commit(&site);
+    fs::remove_file(site.path("second.md")).expect("it exists");
+    commit(&site);
+    check(&site.root(), &["a.md > c/d.md", "b.md > c/d.md"]);
+    // A path that exists again is not gone.
+    site.write("a.md", "new\n");
+    commit(&site);
+    check(&site.root(), &["b.md > c/d.md"]);
+}
+
+#[test]
+fn moves_that_are_not_committed_count() {
+    let site = repository();
+    for name in ["a.md", "b.md", "c.md"] {
+        site.write(name, text(name));
+    }
+    site.write(".gitignore", "*.log\n");
+    commit(&site);
+    rename(&site, "a.md", "x/a.md");
+    site.git(&["mv", "b.md", "y.md"]);
+    site.write("z.md", text("c.md").replace("line 7 ", "line seven "));
+    fs::remove_file(site.path("c.md")).expect("it exists");
+    check(&site.root(), &["a.md > x/a.md", "b.md > y.md", "c.md > z.md"]);
+    rename(&site, "z.md", "z.log");
+    check(&site.root(), &["a.md > x/a.md", "b.md > y.md"]);
+}
+
+#[test]
+fn equal_contents_are_ambiguous_unless_their_paths_tell() {
+    let site = repository();
+    for name in ["a/one/index.md", "a/two/index.md", "copied.md", "twice.md"] {
+        site.write(name, text(name.split_once('/').map_or(name, |(_, name)| &name[4..])));
+    }
+    commit(&site);
+    rename(&site, "a/one/index.md", "b/one/index.md");
+    rename(&site, "a/two/index.md", "b/two/index.md");
+    site.write("x.md", text("twice.md"));
+    rename(&site, "twice.md", "y.md");
+    commit(&site);
+    site.write("other.md", text("copied.md"));
+    commit(&site);
+    fs::remove_file(site.path("copied.md")).expect("it exists");
+    commit(&site);
+    check(
+        &site.root(),
+        &[
+            "a/one/index.md > b/one/index.md",
+            "a/two/index.md > b/two/index.md",
+            "copied.md = other.md",
+            "twice.md > x.md",
+            "twice.md > y.md",
+        ],
+    );
+}
+
+#[test]
+fn a_folder_of_a_repository_sees_its_own_files() {
+    let site = repository();
+    site.write("docs/a.md", text("a"));
+    site.write("b.md", text("b"));
+    commit(&site);
+    rename(&site, "docs/a.md", "docs/x.md");
+    rename(&site, "b.md", "docs/b.md");
+    commit(&site);
+    check(&site.path("docs"), &["a.md > x.md"]);
+}
+
+#[test]
+fn names_that_are_no_text_are_passed_over() {
+    let site = repository();
+    site.write("a.md", text("a"));
+    site.write("b.md", text("b"));
+    commit(&site);
+    fs::rename(site.path("a.md"), site.root().join(OsStr::from_bytes(b"a\xff.md"))).expect("a move");
+    rename(&site, "b.md", "ü b.md");
+    commit(&site);
+    check(&site.root(), &["b.md > ü b.md"]);
+}
+
+#[test]
+fn a_history_that_is_cut_off_says_so() {
+    let site = repository();
+    site.write("a.md", text("a"));
+    commit(&site);
+    rename(&site, "a.md", "b.md");
+    commit(&site);
+    rename(&site, "b.md", "c.md");
+    commit(&site);
+    let url = format!("file://{}", site.root().display());
+    let above = site.root().parent().expect("it has one").to_owned();
+    let copy = above.join("copy");
+    site.git(&["clone", "-q", "--depth", "2", &url, &copy.display().to_string()]);
+    let found = renames(&copy);
+    assert_eq!(found.renamed.len(), 1);
+    assert!(found.remark.expect("it is shallow").contains("shallow"));
+    fs::remove_dir_all(site.path(".git/objects")).expect("it exists");
+    assert!(renames(&site.root()).remark.is_some());
+}
+
+#[test]
+fn long_hashes_merges_and_a_stop() {
+    let site = Site::empty();
+    site.git(&["init", "-q", "--object-format=sha256", "-b", "main"]);
+    for name in ["a.md", "b.md"] {
+        site.write(name, text(name));
+    }
+    commit(&site);
+    site.git(&["checkout", "-q", "-b", "side"]);
+    rename(&site, "a.md", "side/a.md");
+    commit(&site);
+    site.git(&["checkout", "-q", "main"]);
+    rename(&site, "b.md", "main/b.md");
+    commit(&site);
+    site.git(&["merge", "-q", "-m", "x", "side"]);
+    check(&site.root(), &["a.md > side/a.md", "b.md > main/b.md"]);
+    let stopped = nrv::system::git::renames(&site.root(), &BTreeMap::new(), &Arc::new(AtomicBool::new(true)));
+    assert_eq!(stopped.unwrap_err().code(), Code::Cancelled);
+}
+
+/// The renames and removals of each commit, the newest first, by git itself.
+fn log(site: &Site) -> Vec<Vec<(String, Option<String>)>> {
+    let format = ["log", "-M50%", "--no-merges", "--topo-order", "--name-status", "-z", "--format=%x01"];
+    let text = site.git(&format);
+    let commits = text.split('\u{1}').skip(1).map(|commit| {
+        let mut words = commit.split('\0').map(|word| word.trim_start_matches('\n')).filter(|word| !word.is_empty());
+        let mut found = Vec::new();
+        while let Some(word) = words.next() {
+            let mut path = || words.next().expect("a path follows").to_owned();
+            match word.as_bytes()[0] {
+                b'R' => found.push((path(), Some(path()))),
+                b'D' => found.push((path(), None)),
+                _ => drop(path()),
+            }
+        }
+        found
+    });
+    commits.collect()
+}
+
+/// The present path of each path that is gone, by the history alone.
+fn ends(site: &Site) -> BTreeMap<String, String> {
+    let (mut next, mut newest) = (BTreeMap::new(), BTreeMap::new());
+    for commit in log(site) {
+        let ends: Vec<(String, Option<String>)> = commit
+            .into_iter()
+            .map(|(from, to)| {
+                let end = to.and_then(|to| next.get(&to).cloned().unwrap_or(Some(to)));
+                (from, end)
+            })
+            .collect();
+        for (from, end) in ends {
+            newest.entry(from.clone()).or_insert(end.clone());
+            next.insert(from, end);
+        }
+    }
+    let is_there = |path: &str| site.path(path).is_file();
+    let ends = newest.into_iter().filter_map(|(from, end)| Some((from, end?)));
+    ends.filter(|(from, to)| !is_there(from) && is_there(to)).collect()
+}
+
+#[test]
+fn random_histories_have_the_renames_that_git_finds() {
+    for seed in 0..setting("NRV_GIT_RENAMES", 6) {
+        let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9).wrapping_add(1));
+        let site = repository();
+        let mut files: Vec<String> = Vec::new();
+        let mut made = 0;
+        for _ in 0..12 {
+            for _ in 0..=chance.below(8) {
+                step(&site, &mut files, &mut made, &mut chance);
+            }
+            commit(&site);
+        }
+        let found = renames(&site.root());
+        assert_eq!(found.remark, None);
+        let pairs: BTreeSet<(String, String)> =
+            found.renamed.iter().map(|renamed| (renamed.from.to_string(), renamed.to.to_string())).collect();
+        let ends = ends(&site);
+        let missed: Vec<_> =
+            ends.iter().filter(|(from, to)| !pairs.contains(&((*from).clone(), (*to).clone()))).collect();
+        assert!(missed.is_empty(), "seed {seed}: {missed:?} of {ends:?}\n{found:?}");
+        // A path that git leads to one file may be ambiguous, and no other path has a rename.
+        let others = found.renamed.iter().filter(|renamed| renamed.trace == Trace::Rename);
+        let others: Vec<_> = others.filter(|renamed| !ends.contains_key(renamed.from.as_str())).collect();
+        assert!(others.is_empty(), "seed {seed}: {others:?} not in {ends:?}");
+    }
+}
+
+/// Adds, moves, edits, moves with edits, or removes a file.
+fn step(site: &Site, files: &mut Vec<String>, made: &mut u64, chance: &mut Chance) {
+    *made += 1;
+    let folder = ["", "a/", "a/b/", "c/"][usize::try_from(chance.below(4)).unwrap_or_default()];
+    let name = match chance.below(4) {
+        0 => format!("{folder}index-{}.md", chance.below(3)),
+        _ => format!("{folder}f{made}.md"),
+    };
+    let is_new = !site.path(&name).exists();
+    if files.len() < 4 || chance.below(4) == 0 && is_new {
+        if is_new {
+            site.write(
+                &name,
+                text(&format!("{}", chance.below(30))).repeat(usize::try_from(1 + chance.below(3)).unwrap_or(1)),
+            );
+            files.push(name);
+        }
+        return;
+    }
+    let at = usize::try_from(chance.below(files.len() as u64)).unwrap_or_default();
+    match chance.below(5) {
+        0 => {
+            fs::remove_file(site.path(&files.swap_remove(at))).expect("it exists");
+        }
+        1 => edit(site, &files[at], chance),
+        kind if is_new => {
+            rename(site, &files[at], &name);
+            files[at] = name;
+            if kind == 2 {
+                edit(site, &files[at], chance);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn edit(site: &Site, name: &str, chance: &mut Chance) {
+    let text = String::from_utf8(site.read(name)).expect("it is text");
+    let most = chance.below(20);
+    let lines = text.lines().map(|line| match chance.below(20) < most {
+        true => format!("changed {}\n", chance.below(1000)),
+        false => format!("{line}\n"),
+    });
+    site.write(name, lines.collect::<String>());
+}
