@@ -7,7 +7,10 @@ use html5gum::{DefaultEmitter, Token, Tokenizer};
 use nrv::{
     base::error::Code,
     service::adapter::{self, Context, jsonl},
-    system::workspace::{Overlay, View, Workspace},
+    system::{
+        git::Renames,
+        workspace::{Overlay, View, Workspace},
+    },
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -113,7 +116,7 @@ fn run(case: &Case) -> Result<(String, u64), String> {
     let workspace = Workspace::open(folder.path()).expect("the folder exists");
     let (overlay, cancel) = (Overlay::default(), AtomicBool::new(false));
     let view = View::new(&workspace, &overlay);
-    let ctx = Context { view, threads: 1, cancel: &cancel, progress: &|_, _| {} };
+    let ctx = Context { view, threads: 1, cancel: &cancel, renames: &|| Ok(Renames::default()), progress: &|_, _| {} };
     let request = jsonl::Request {
         id: json!(case.id),
         input: json!({

@@ -93,6 +93,7 @@ fn answer_lines(here: &Here, name: &str, out: &mut Output) -> Result<u8, Error> 
         view: crate::system::workspace::View::new(&workspace, &overlay),
         threads: options.threads,
         cancel: options.cancel.as_ref(),
+        renames: &|| Ok(crate::system::git::Renames::default()),
         progress: &|_, _| {},
     };
     for line in std::io::stdin().lock().split(b'\n') {

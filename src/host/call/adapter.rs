@@ -42,7 +42,7 @@ use crate::{
         envelope,
         verify::Report,
     },
-    system::{policy::Policy, workspace::View},
+    system::{git, policy::Policy, workspace::View},
 };
 
 /// The adapters that exist and that a policy approves.
@@ -172,10 +172,12 @@ impl Adapters<'_, '_> {
         let began = moment(self.pipeline.recorder);
         let proposal = {
             let options = &self.pipeline.run.context.options;
+            let root = self.pipeline.run.context.workspace.root();
             let ctx = adapter::Context {
                 view: self.pipeline.draft.view().until(self.pipeline.run.deadline.stop()),
                 threads: options.threads,
                 cancel: self.pipeline.run.deadline.stop(),
+                renames: &|| git::renames(root, &options.environment_of_git(), &options.cancel),
                 progress: options.progress.0.as_ref(),
             };
             adapter.propose(&ctx, &invocation)?

@@ -16,6 +16,7 @@ use crate::{
         verify::{ArtifactRef, Contents, Request},
     },
     system::{
+        git::Renames,
         journal::{self, FileSystem},
         workspace::{Kind, Proposed, Workspace},
     },
@@ -116,7 +117,7 @@ fn request(context: &Context, run: &RunFolder) -> Result<Request, Error> {
     let view = context.view();
     let cancel = context.options.cancel.as_ref();
     let proposal =
-        adapter.propose(&adapter::Context { view, threads: 1, cancel, progress: &|_, _| {} }, &invocation)?;
+        adapter.propose(&adapter::Context { view, threads: 1, cancel, renames: &|| Ok(Renames::default()), progress: &|_, _| {} }, &invocation)?;
     let write = |name: &str, bytes: serde_json::Result<Vec<u8>>| {
         let bytes = bytes.map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         run.write(name, &bytes)?;

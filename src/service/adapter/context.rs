@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{
     base::error::{Code, Error},
-    system::workspace::View,
+    system::{git::Renames, workspace::View},
 };
 
 /// The surroundings of an adapter.
@@ -16,6 +16,8 @@ pub struct Context<'a> {
     pub threads: usize,
     /// True as soon as it must stop.
     pub cancel: &'a AtomicBool,
+    /// Reads the renames of the tree's history, which takes time; without a repository there are none.
+    pub renames: &'a (dyn Fn() -> Result<Renames, Error> + Sync),
     /// Receives the numbers of finished files and of all files.
     pub progress: &'a (dyn Fn(u64, u64) + Sync),
 }

@@ -3,10 +3,11 @@
 //! Unreadable or malformed evidence is a failure; nothing passes by omission.
 
 use std::{
+    collections::BTreeMap,
     io::{Read, Write},
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::atomic::AtomicBool,
+    sync::{Arc, atomic::AtomicBool},
 };
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -23,7 +24,10 @@ use crate::{
         hash::Sha256,
         path::RepoPath,
     },
-    system::workspace::{self, Overlay, Proposed, View, Workspace},
+    system::{
+        git,
+        workspace::{self, Overlay, Proposed, View, Workspace},
+    },
 };
 
 /// The baseline on disk is the recorded one.
@@ -97,10 +101,11 @@ pub struct Report {
 }
 
 impl Request {
-    /// The paths that the verifier must read: the tree, the ignore files above it, the record.
+    /// The paths that the verifier must read: the tree, the ignore files above it, its repository, the record.
     pub fn readable(&self) -> Vec<PathBuf> {
         let mut paths = vec![self.root.clone(), self.run_folder.clone()];
         paths.extend(workspace::ignore_files_above(&self.root));
+        paths.extend(git::readable(&self.root));
         paths
     }
 }
@@ -182,9 +187,12 @@ pub fn verify(adapter: &dyn Adapter, request: &Request) -> Report {
     };
     let opened = Workspace::open(&request.root).and_then(|workspace| Ok((workspace, Overlay::read(&request.overlay)?)));
     let report = opened.and_then(|(workspace, overlay)| {
-        let cancel = AtomicBool::new(false);
+        let cancel = Arc::new(AtomicBool::new(false));
         let view = View::new(&workspace, &overlay);
-        let ctx = Context { view, threads: request.threads, cancel: &cancel, progress: &|_, _| {} };
+        // Settings of the user, who is not known here, don't change the history.
+        let renames = || git::renames(&request.root, &BTreeMap::new(), &cancel);
+        let threads = request.threads;
+        let ctx = Context { view, threads, cancel: &cancel, renames: &renames, progress: &|_, _| {} };
         let looks_at = adapter.looks_at(&baseline.input);
         judge(&ctx, adapter, Evidence::new(looks_at, (&baseline, &manifest), images))
     });

@@ -22,7 +22,10 @@ use crate::{
         parse,
         verify::{ArtifactRef, Contents, Report, Request, judge, verify},
     },
-    system::workspace::{Overlay, View, Workspace},
+    system::{
+        git::Renames,
+        workspace::{Overlay, View, Workspace},
+    },
 };
 
 fn invocation(change: impl Fn(&mut Value)) -> Invocation {
@@ -39,7 +42,7 @@ fn propose_in(root: &Path, threads: usize, input: &Invocation) -> Result<Proposa
     let (workspace, overlay) = (Workspace::open(root).unwrap(), Overlay::default());
     let cancel = AtomicBool::new(false);
     let view = View::new(&workspace, &overlay);
-    LinkUpdater.propose(&Context { view, threads, cancel: &cancel, progress: &|_, _| {} }, input)
+    LinkUpdater.propose(&Context { view, threads, cancel: &cancel, renames: &|| Ok(Renames::default()), progress: &|_, _| {} }, input)
 }
 
 fn tree(files: &[(&str, &[u8])]) -> tempfile::TempDir {
@@ -92,7 +95,7 @@ fn a_cancelled_run_stops() {
     let (workspace, overlay) = (Workspace::open(folder.path()).unwrap(), Overlay::default());
     let cancel = AtomicBool::new(true);
     let view = View::new(&workspace, &overlay);
-    let ctx = Context { view, threads: 1, cancel: &cancel, progress: &|_, _| {} };
+    let ctx = Context { view, threads: 1, cancel: &cancel, renames: &|| Ok(Renames::default()), progress: &|_, _| {} };
     assert_eq!(LinkUpdater.propose(&ctx, &invocation(|_| {})).unwrap_err().code(), Code::Cancelled);
 }
 
@@ -362,7 +365,7 @@ fn in_memory(page: &[u8]) -> (Vec<u8>, Proposal, Report) {
     let path = crate::base::path::RepoPath::parse("p.html").unwrap();
     overlay.insert(path, Some(crate::base::change::Content::new(page.to_vec(), 0o644)));
     let view = View::new(&workspace, &overlay);
-    let ctx = Context { view, threads: 1, cancel: &cancel, progress: &|_, _| {} };
+    let ctx = Context { view, threads: 1, cancel: &cancel, renames: &|| Ok(Renames::default()), progress: &|_, _| {} };
     let input = invocation(|_| {});
     let proposal = LinkUpdater.propose(&ctx, &input).unwrap();
     let (baseline, manifest) = (proposal.baseline_record(&input), proposal.manifest_record("link_updater"));
