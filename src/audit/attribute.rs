@@ -1,6 +1,6 @@
 //! A start tag, and the URLs in its attributes.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Range};
 
 use super::{foreign_content::Opened, page::strip};
 
@@ -16,6 +16,8 @@ pub(crate) struct Attribute {
     pub(crate) value: Vec<u8>,
     /// The place of the value; none if its spelling differs.
     pub(crate) place: Option<usize>,
+    /// The place of the value in its own spelling, if it was looked for.
+    pub(crate) raw: Option<Range<usize>>,
 }
 
 /// A start tag as far as it was read. It is reused for the next tag.
@@ -61,6 +63,7 @@ impl Tag {
             attribute.name.extend_from_slice(name);
             attribute.value.clear();
             attribute.place = None;
+            attribute.raw = None;
             self.attributes.push(attribute);
         }
     }
@@ -119,6 +122,20 @@ pub(crate) fn urls(tag: &Tag, in_svg: bool, name: &[u8], value: &[u8]) -> Vec<(u
         "codebase" if matches!(element, "applet" | "object") => whole(),
         "manifest" if element == "html" => whole(),
         "content" if element == "meta" => meta(tag, value),
+        _ => Vec::new(),
+    }
+}
+
+/// The places of the URLs in an attribute that lead into a tree of files, on any element.
+pub(super) fn urls_into_tree(tag: &Tag, name: &[u8], value: &[u8]) -> Vec<(usize, usize)> {
+    let is_refresh = || tag.get(b"http-equiv").is_some_and(|kind| kind.eq_ignore_ascii_case(b"refresh"));
+    // An empty one leads to the file itself.
+    let whole = || vec![strip(value, 0, value.len()).unwrap_or((0, 0))];
+    match name {
+        b"href" | b"src" | b"xlink:href" | b"poster" => whole(),
+        b"data" if tag.name == b"object" => whole(),
+        b"srcset" => candidates(value),
+        b"content" if tag.name == b"meta" && is_refresh() => refresh(value),
         _ => Vec::new(),
     }
 }

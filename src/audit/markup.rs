@@ -1,16 +1,18 @@
 //! Reads a page with a separate tokenizer: the URLs in its attributes, and everything else for comparison.
 
+use std::ops::Range;
+
 use html5gum::{
     Emitter, ForwardingEmitter, Span, State, Tokenizer,
     emitters::callback::{Callback, CallbackEmitter, CallbackEvent},
 };
 
 use super::{
-    attribute::{Attribute, Tag, urls},
+    attribute::{Attribute, Tag, urls, urls_into_tree},
     css,
     foreign_content::{Nest, Space},
     json,
-    page::Page,
+    page::{Page, Subject},
 };
 use crate::base::{error::Error, pulse::Pulse};
 
@@ -29,13 +31,20 @@ const MENDED: &str = "browsers may see other tags in it, so it was to be left al
 
 /// Reads a page, or a part of one; an error if `pulse` gives one.
 pub(crate) fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error> {
-    read_part(bytes, false, pulse, page)
+    read_part((bytes, Some(0)), false, pulse, page)
 }
 
-fn read_part(bytes: &[u8], in_noscript: bool, pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error> {
+/// Reads a part that begins at a place, if that is known.
+fn read_part(
+    (bytes, begin): (&[u8], Option<usize>),
+    in_noscript: bool,
+    pulse: Pulse<'_>,
+    page: &mut Page,
+) -> Result<(), Error> {
     let mut unfinished = false;
     let reader = Reader {
         bytes,
+        begin,
         page: &mut *page,
         in_noscript,
         pulse,
@@ -60,6 +69,16 @@ fn read_part(bytes: &[u8], in_noscript: bool, pulse: Pulse<'_>, page: &mut Page)
     Ok(())
 }
 
+/// The source of an attribute's value, which begins there.
+fn raw(bytes: &[u8], start: usize) -> Option<Range<usize>> {
+    let rest = bytes.get(start..)?;
+    let length = match bytes.get(start.checked_sub(1)?)? {
+        quote @ (b'"' | b'\'') => memchr::memchr(*quote, rest)?,
+        _ => rest.iter().position(|byte| b"\t\n\x0c\r >".contains(byte))?,
+    };
+    Some(start..start + length)
+}
+
 /// The kind of the next text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Text {
@@ -71,6 +90,8 @@ enum Text {
 
 struct Reader<'p> {
     bytes: &'p [u8],
+    /// The place of the bytes in the file, if it is known.
+    begin: Option<usize>,
     page: &'p mut Page,
     in_noscript: bool,
     pulse: Pulse<'p>,
@@ -108,6 +129,10 @@ impl Callback<Error, usize> for Reader<'_> {
                     let is_plain = self.bytes.get(span.start..span.end) == Some(value);
                     attribute.place = Some(span.start).filter(|_| is_plain && !self.in_noscript);
                     attribute.value.extend_from_slice(value);
+                    attribute.raw = match self.page.subject {
+                        Subject::Tree => raw(self.bytes, span.start),
+                        Subject::Web => None,
+                    };
                 }
                 Some(_) | None => self.page.note(b'd', value),
             },
@@ -123,8 +148,13 @@ impl Callback<Error, usize> for Reader<'_> {
             }
             CallbackEvent::String { value } => match std::mem::replace(&mut self.text, Text::Plain) {
                 Text::Plain => self.page.note(b't', value),
-                Text::Noscript => return read_part(value, true, self.pulse, self.page).err(),
-                Text::Style => css::read(value, self.page),
+                Text::Noscript => {
+                    let is_plain = self.bytes.get(span.start..span.end) == Some(value);
+                    let begin = self.begin.filter(|_| is_plain).map(|begin| begin + span.start);
+                    return read_part((value, begin), true, self.pulse, self.page).err();
+                }
+                Text::Style if self.page.subject == Subject::Web => css::read(value, self.page),
+                Text::Style => self.page.note(b't', value),
                 // Data that is not JSON is text.
                 Text::Data => drop(json::read(value, self.page)),
             },
@@ -148,14 +178,23 @@ impl Reader<'_> {
         self.page.note(b's', &tag.name);
         // Elements that host HTML have no links of their own.
         let in_svg = space == Space::Svg && !matches!(tag.name.as_slice(), b"desc" | b"title" | b"foreignobject");
-        for Attribute { name, value, place } in &tag.attributes {
-            if name == b"style" {
+        for Attribute { name, value, place, raw } in &tag.attributes {
+            if name == b"id" || name == b"name" && tag.name == b"a" {
+                self.page.anchors.push(value.clone());
+            }
+            if name == b"style" && self.page.subject == Subject::Web {
                 css::read(value, self.page);
                 continue;
             }
-            let urls = urls(&tag, in_svg, name, value);
+            let urls = match self.page.subject {
+                Subject::Web => urls(&tag, in_svg, name, value),
+                Subject::Tree => urls_into_tree(&tag, name, value),
+            };
             self.page.take(value, &urls);
             self.page.placed(*place, &urls);
+            if let Some(raw) = raw {
+                self.page.located((self.bytes, raw.clone(), self.begin), value, &urls);
+            }
         }
         let state = if space == Space::Html { self.raw_text(&tag) } else { None };
         *self.unfinished = state.is_some() || self.nest.in_select();

@@ -4,6 +4,7 @@
 //! reader is not repeated by the other.
 
 pub(crate) mod css;
+pub(crate) mod definition;
 pub(crate) mod json;
 pub(crate) mod link;
 pub(crate) mod markdown;
@@ -15,5 +16,4 @@ pub(crate) mod xml;
 
 mod attribute;
 mod bare_url;
-mod definition;
 mod foreign_content;

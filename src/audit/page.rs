@@ -1,6 +1,21 @@
 //! The contents of a file: its links in order, and everything else for comparison.
 
-use super::link::Link;
+use std::ops::Range;
+
+use super::{
+    link::Link,
+    spelling::{Layer, Spelled},
+};
+
+/// The URLs that are links of HTML.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// All that the standards know: attributes of elements, styles, data.
+    #[default]
+    Web,
+    /// Those that lead to another file or place of a tree: `href`, `src` and the like of any element. Their places are found.
+    Tree,
+}
 
 /// The contents of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -13,6 +28,12 @@ pub(crate) struct Page {
     pub(crate) rest: Vec<u8>,
     /// The reason to leave it alone, if any.
     pub(crate) doubt: Option<&'static str>,
+    /// The place of each link, also of one that is spelled out, if the subject is the tree.
+    pub(crate) spans: Vec<Option<Range<usize>>>,
+    /// The values of `id` attributes, and the names of `a` elements.
+    pub(crate) anchors: Vec<Vec<u8>>,
+    /// The URLs that are links.
+    pub(crate) subject: Subject,
     /// True if JSON-LD is read.
     pub(crate) json_ld: bool,
     /// True if only links and their places are needed.
@@ -35,6 +56,7 @@ impl Page {
         self.rest.push(b'l');
         self.links.push(Link(text.to_vec()));
         self.places.push(None);
+        self.spans.push(None);
     }
 
     /// Records the place of the value with the last URLs, each in its plain spelling.
@@ -42,6 +64,26 @@ impl Page {
         let first = self.places.len().saturating_sub(urls.len());
         for (place, (start, _)) in self.places[first..].iter_mut().zip(urls) {
             *place = at.map(|at| at + start);
+        }
+    }
+
+    /// Records the places of the last URLs, which stand in a value that begins and ends there.
+    /// The bytes begin at a place of the file, if that is known.
+    pub(crate) fn located(
+        &mut self,
+        (bytes, raw, begin): (&[u8], Range<usize>, Option<usize>),
+        value: &[u8],
+        urls: &[(usize, usize)],
+    ) {
+        let Some(begin) = begin else { return };
+        let spelled = Spelled::decode(&bytes[raw.clone()], &[Layer::References]);
+        if spelled.bytes != value {
+            return;
+        }
+        let first = self.spans.len().saturating_sub(urls.len());
+        for (span, (start, end)) in self.spans[first..].iter_mut().zip(urls) {
+            let place = spelled.raw(*start..*end);
+            *span = Some(begin + raw.start + place.start..begin + raw.start + place.end);
         }
     }
 
