@@ -166,7 +166,7 @@ fn a_run_that_is_killed_at_any_moment_and_resumed_does_everything_once() {
     assert_eq!((expected.1.len(), expected.2), (10, 10));
     let mut chance = Chance(setting("NRV_RESUME_SEED", 20_261_122));
     let mut tally = Tally::default();
-    for _ in 0..setting("NRV_RESUME_ROUNDS", 6) {
+    for _ in 0..setting("NRV_RESUME_ROUNDS", 3) {
         round(&expected, took, &mut chance, &mut tally);
     }
     eprintln!("{tally:?}, an undisturbed run takes {took:?}");

@@ -432,6 +432,7 @@ fn no_thread_is_started_without_a_look_at_whether_there_is_one() {
 
 /// The line where a file first names a crate outside tests.
 fn names_crate(source: &Source, name: &str) -> Option<usize> {
-    let named = regex::Regex::new(&format!(r"(^|[^\w:.]){name}::")).expect("a pattern");
-    named.find_iter(&source.code).map(|found| found.start()).find(|at| !source.is_test(*at))
+    let path = format!("{name}::");
+    let begins = |at: usize| !source.code[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.'));
+    source.code.match_indices(&path).map(|(at, _)| at).find(|at| begins(*at) && !source.is_test(*at))
 }
