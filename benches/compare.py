@@ -11,6 +11,7 @@ Ratios are to the row that is marked 1.00. With `--before`, each command of nrv 
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import random
@@ -180,7 +181,8 @@ def prepare(tree, copy):
     shutil.copytree(tree, copy, symlinks=True)
     (copy / "scripts").mkdir()
     (copy / "nrv.toml").write_text(
-        "[adapters.link_updater]\nmax_files = 100000\n[budget]\nfiles = 100000\ndiff_lines = 10000000\n"
+        "[adapters.link_updater]\nmax_files = 100000\n[adapters.intra_repo_link_fixer]\nmax_files = 100000\n"
+        "[adapters.json_schema_migrator]\nmax_files = 100000\n[budget]\nfiles = 100000\ndiff_lines = 10000000\n"
         "[[exec.allow]]\nprefix = [\"/bin/true\"]\n")
     for name in SCRIPTS:
         text = (SITE / "scripts" / name).read_text()
@@ -227,6 +229,53 @@ def releases(work):
     }
 
 
+def invocation(work, name, tool, glob, params):
+    path = work / f"{name}.invocation.json"
+    path.write_text(json.dumps({
+        "tool": tool, "version": "1.0", "mode": "dry-run", "target": {"repo_path": ".", "glob": glob}, "params": params,
+        "constraints": {"max_files": 100_000, "timeout_ms": 600_000, "seed": 0},
+    }))
+    return path
+
+
+def adapter_suites(work, cache):
+    """Validation of many files, and broken links of a documentation; what a tool finds is no failure of it."""
+    packages, markdown = cache / "corpora" / "package-json", cache / "corpora" / "markdown"
+    texts = {"type": "object", "additionalProperties": {"type": "string"}}
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
+        "properties": {
+            "name": {"type": "string", "pattern": "^(@[^/]+/)?[^/]+$"}, "version": {"type": "string"},
+            "private": {"type": "boolean"}, "keywords": {"type": "array", "items": {"type": "string"}},
+            "scripts": texts, "dependencies": texts, "devDependencies": texts, "peerDependencies": texts,
+            "files": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+        },
+    }
+    (work / "schema.json").write_text(json.dumps(schema))
+    (work / "alone.py").write_text(
+        "import json, pathlib, jsonschema_rs\n"
+        f"valid = jsonschema_rs.validator_for(json.load(open('{work / 'schema.json'}')))\n"
+        "print(sum(valid.is_valid(json.loads(path.read_bytes())) for path in pathlib.Path('.').rglob('package.json')))\n")
+    migrate = invocation(work, "migrate", "json_schema_migrator", "**/package.json", {"schema": schema, "allow_invalid": ["**"]})
+    links = invocation(work, "links", "intra_repo_link_fixer", "**/*.md", {"allow_broken": ["*"]})
+    crate = [Row("the jsonschema crate by Python", f"python3 {work / 'alone.py'}", packages, needs=["python3"], reference=True)]
+    alone = crate if importlib.util.find_spec("jsonschema_rs") else []
+    run = "{nrv} dta run"
+    return {
+        "adapters-json": alone + [
+            Row("nrv dta run json_schema_migrator --dry-run", f"{run} json_schema_migrator --input {migrate} --dry-run", packages, True,
+                reference=not alone),
+            Row("ajv validate", f"ajv validate --strict=false -s {work / 'schema.json'} -d '**/package.json'; true", packages, needs=["ajv"]),
+        ],
+        "adapters-links": [
+            Row("nrv dta run intra_repo_link_fixer --dry-run", f"{run} intra_repo_link_fixer --input {links} --dry-run", markdown, True,
+                reference=True),
+            Row("lychee --include-fragments", "lychee --offline --include-fragments --no-progress --extensions md . ; true", markdown,
+                needs=["lychee"]),
+        ],
+    }
+
+
 def suites(work, cache):
     html, large, markdown = (cache / "corpora" / name for name in ("html-5k", "html-50k", "markdown"))
     pages = ["**/*.html", "**/*.htm"]
@@ -269,6 +318,7 @@ def suites(work, cache):
             Row("nrv run --dry-run", f"{run.replace('links', 'all_links')} {readme} --dry-run", markdown),
             Row("lychee --dump", "lychee --dump --offline --extensions md .", markdown, needs=["lychee"]),
         ],
+        **adapter_suites(work, cache),
         **apply_suites(work),
         **gate_suites(work),
         **releases(work),

@@ -2,6 +2,7 @@
 # Builds the trees that the measurements work on, from public packages, once:
 #   html-5k    5,000 real HTML files (192 MB) from Debian's documentation packages
 #   html-50k   50,000 of them (1.7 GB); only with LARGE=1 (about 170 MB of downloads)
+#   package-json   2,000 files package.json of these packages
 #   markdown   the Markdown files that some large npm packages and their dependencies ship (needs npm)
 # usage: benches/corpora.sh [FOLDER]      default: ~/.cache/nrv-bench
 set -euo pipefail
@@ -28,9 +29,9 @@ unpack() {
     done
 }
 
-# Copies the first COUNT files with one of the endings, folder by folder, sorted, no links: gather TREE COUNT ENDINGS FOLDER…
+# Copies the first COUNT files with one of the names, folder by folder, sorted, no links: gather TREE COUNT NAMES FOLDER…
 gather() {
-    local tree=$1 count=$2 endings=$3
+    local tree=$1 count=$2 names=$3
     shift 3
     if [ -d "corpora/$tree" ]; then
         echo "$tree: kept"
@@ -38,7 +39,7 @@ gather() {
     fi
     mkdir "corpora/$tree.part"
     for folder in "$@"; do
-        (cd "$folder/.." && find "$(basename "$folder")" -type f -regextype posix-extended -regex ".*\.($endings)" -print0) |
+        (cd "$folder/.." && find "$(basename "$folder")" -type f -regextype posix-extended -regex ".*/$names" -print0) |
             sort -z
     done >"$root/all"
     head -z -n "$count" "$root/all" >"$root/list"
@@ -54,10 +55,10 @@ gather() {
 }
 
 unpack "${small[@]}"
-gather html-5k 5000 'html?' "${small[@]/#/unpacked/}"
+gather html-5k 5000 '[^/]*\.html?' "${small[@]/#/unpacked/}"
 if [ -n "${LARGE:-}" ]; then
     unpack "${large[@]}"
-    gather html-50k 50000 'html?' "${small[@]/#/unpacked/}" "${large[@]/#/unpacked/}"
+    gather html-50k 50000 '[^/]*\.html?' "${small[@]/#/unpacked/}" "${large[@]/#/unpacked/}"
 fi
 if command -v npm >/dev/null; then
     for package in "${npm[@]}"; do
@@ -73,7 +74,8 @@ if command -v npm >/dev/null; then
             fi
         fi
     done
-    gather markdown 10000 'md' npm
+    gather markdown 10000 '[^/]*\.md' npm
+    gather package-json 2000 'package\.json' npm
 else
     echo "markdown: skipped, there is no npm"
 fi
