@@ -5,7 +5,7 @@
 
 pub(crate) mod css;
 #[cfg_attr(not(test), expect(dead_code, reason = "the adapters that edit documents are to come"))]
-pub mod document;
+pub(crate) mod document;
 pub(crate) mod escape;
 pub(crate) mod foreign;
 pub(crate) mod html;

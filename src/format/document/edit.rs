@@ -6,11 +6,11 @@ use serde_json::Value;
 
 /// An edit that can't be made, and with it the list it stands in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub(crate) struct Refused {
     /// The pointer of the edit; empty where no single edit is to blame.
-    pub pointer: String,
+    pub(crate) pointer: String,
     /// A phrase without a final period.
-    pub reason: String,
+    pub(crate) reason: String,
 }
 
 impl Refused {
@@ -27,7 +27,7 @@ impl fmt::Display for Refused {
 
 /// One change of a document. Each edit of a list sees the result of those before it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Edit {
+pub(crate) enum Edit {
     /// Replaces a value that exists.
     Set {
         /// The value.
@@ -70,7 +70,7 @@ pub enum Edit {
 
 impl Edit {
     /// The pointer that a refusal names.
-    pub fn pointer(&self) -> &str {
+    pub(crate) fn pointer(&self) -> &str {
         match self {
             Edit::Set { pointer, .. }
             | Edit::Insert { pointer, .. }
@@ -84,18 +84,18 @@ impl Edit {
 
 /// An edited text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edited {
+pub(crate) struct Edited {
     /// The whole new text.
-    pub text: String,
+    pub(crate) text: String,
     /// The places that differ, in order. All bytes between them are those of the old text.
-    pub regions: Vec<Region>,
+    pub(crate) regions: Vec<Region>,
 }
 
 /// Bytes of the old text and those that replace them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Region {
+pub(crate) struct Region {
     /// The range in the old text.
-    pub before: Range<usize>,
+    pub(crate) before: Range<usize>,
     /// The range in the new text.
-    pub after: Range<usize>,
+    pub(crate) after: Range<usize>,
 }

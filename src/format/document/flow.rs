@@ -226,7 +226,12 @@ impl Writing<'_> {
     fn colon(&self) -> String {
         let last = self.node.member(self.node.n_children().wrapping_sub(1));
         let colon = last.map(|member| self.text(&(member.key.end..self.pen.draft.tree.node(member.value).span.start)));
-        colon.filter(|colon| is_plain_colon(colon)).unwrap_or(&self.pen.style.colon).to_owned()
+        // A plain key of YAML needs white space behind its colon.
+        let is_free = self.pen.syntax != Syntax::Yaml;
+        colon
+            .filter(|colon| is_plain_colon(colon) && (is_free || colon.ends_with([' ', '\t'])))
+            .unwrap_or(&self.pen.style.colon)
+            .to_owned()
     }
 
     fn close(mut self, out: &mut Output<'_>) {

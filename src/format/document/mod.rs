@@ -20,7 +20,7 @@
 //! they may speak of more than one member.
 
 mod draft;
-pub mod edit;
+pub(crate) mod edit;
 mod expect;
 mod flow;
 mod json;
@@ -33,7 +33,7 @@ mod scalar;
 mod segments;
 mod source;
 mod style;
-pub mod syntax;
+pub(crate) mod syntax;
 mod toml;
 mod tree;
 mod write;
@@ -54,28 +54,28 @@ use self::{
 
 /// A document that was read.
 #[derive(Debug)]
-pub struct Document {
+pub(crate) struct Document {
     source: Source,
 }
 
 impl Document {
     /// Reads a text as strictly as its syntax says.
-    pub fn parse(syntax: Syntax, text: &str) -> Result<Document, Malformed> {
+    pub(crate) fn parse(syntax: Syntax, text: &str) -> Result<Document, Malformed> {
         Ok(Document { source: Source::read(syntax, text)? })
     }
 
     /// The document as a validator sees it.
-    pub fn value(&self) -> &Value {
+    pub(crate) fn value(&self) -> &Value {
         &self.source.value
     }
 
     /// The text that was read.
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.source.text
     }
 
     /// The 1-based line of a member's name, or of an item. Values that an alias or a merge key brings stand on its line.
-    pub fn line_of(&self, pointer: &str) -> Option<u32> {
+    pub(crate) fn line_of(&self, pointer: &str) -> Option<u32> {
         self.source.value.pointer(pointer)?;
         let tree = &self.source.tree;
         let mut id = tree.root;
@@ -101,7 +101,7 @@ impl Document {
     /// Makes edits in their order. Refuses all of them if one can't be made or proven.
     ///
     /// The time is that of reading the text, and of `log n` an edit.
-    pub fn apply(&self, edits: &[Edit]) -> Result<Edited, Refused> {
+    pub(crate) fn apply(&self, edits: &[Edit]) -> Result<Edited, Refused> {
         let text = &self.source.text;
         if edits.is_empty() {
             return Ok(Edited { text: text.clone(), regions: Vec::new() });

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The syntax of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Syntax {
+pub(crate) enum Syntax {
     /// RFC 8259.
     Json,
     /// JSON with comments and trailing commas.
@@ -19,7 +19,7 @@ pub enum Syntax {
 
 impl Syntax {
     /// The syntax that the extension of a file name tells.
-    pub fn of_name(name: &str) -> Option<Syntax> {
+    pub(crate) fn of_name(name: &str) -> Option<Syntax> {
         match name.rsplit_once('.')?.1 {
             "json" => Some(Syntax::Json),
             "jsonc" => Some(Syntax::Jsonc),
@@ -33,13 +33,13 @@ impl Syntax {
 
 /// The place where a text departs from its syntax.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Malformed {
+pub(crate) struct Malformed {
     /// Counted from 1.
-    pub line: u32,
+    pub(crate) line: u32,
     /// Counted from 1, in characters.
-    pub column: u32,
+    pub(crate) column: u32,
     /// A phrase without a final period.
-    pub reason: String,
+    pub(crate) reason: String,
 }
 
 impl Malformed {

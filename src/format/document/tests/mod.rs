@@ -1,6 +1,7 @@
 //! Tests of the document editors.
 
 mod json;
+mod random;
 mod toml;
 mod yaml;
 

@@ -78,10 +78,23 @@ fn members_are_renamed_and_moved() {
 }
 
 #[test]
+fn tables_come_and_go() {
+    edit("[a.b]\n", json!([["insert", "/a/x", 1]]), "[a]\nx = 1\n\n[a.b]\n");
+    edit("# c\n[a.b]\nx = 1\n", json!([["remove", "/a/b"]]), "a = {}\n\n# c\n");
+    edit("x = 1\n\n[[p]]\na = 1\n", json!([["remove", "/p/0"]]), "x = 1\np = []\n");
+    edit("[a]\nx = 1\n\n[b]\n", json!([["set", "/a", {"y": 2}]]), "[a]\ny = 2\n\n[b]\n");
+    edit("[a] # c\nx = 1\n[a.b]\n", json!([["wrap", "/a"]]), "[[a]] # c\nx = 1\n[a.b]\n");
+    edit(
+        "[[p]]\na = 1\n# two\n[[p]]\na = 2\n",
+        json!([["insert", "/p/1", {"a": 3}], ["set", "/p/0", {"b": 1}]]),
+        "[[p]]\nb = 1\n[[p]]\na = 3\n\n# two\n[[p]]\na = 2\n",
+    );
+}
+
+#[test]
 fn impossible_edits_are_refused() {
     refuses(Syntax::Toml, "a = 1\n", json!([["set", "/a", null]]), "no null");
     refuses(Syntax::Toml, "a = 1\n", json!([["set", "/a", u64::MAX]]), "no integer");
-    refuses(Syntax::Toml, "[a.b]\n", json!([["insert", "/a/x", 1]]), "no header");
     refuses(Syntax::Toml, "[a]\nx = 1\n[b]\n", json!([["move", "/a", "/b/a"]]), "a block");
     refuses(Syntax::Toml, "a = { b.c = 1 }\n", json!([["set", "/a/b/c", 2]]), "dots");
 }

@@ -20,6 +20,12 @@ pub(super) struct Plan<'p> {
     pub(super) cells: BTreeMap<usize, usize>,
     /// New members and items by their table or array, without those inside values.
     pub(super) added: BTreeMap<usize, Vec<&'p Entry>>,
+    /// New values in the place of tables and arrays of tables.
+    pub(super) instead: BTreeMap<usize, &'p Entry>,
+    /// Tables that become the only item of an array.
+    pub(super) wrapped: BTreeSet<usize>,
+    /// Tables and arrays that lost all that made them.
+    pub(super) emptied: Vec<usize>,
 }
 
 impl<'p> Plan<'p> {
@@ -45,9 +51,12 @@ impl<'p> Plan<'p> {
                 };
                 let is_same = pen.draft.cells[entry.cell].source == Some(child);
                 if !is_same && tree.node(child).form == Form::Block {
-                    // Another value takes the place of a table: it is written anew.
-                    plan.added.entry(id).or_default().push(entry);
-                    continue;
+                    let Some(inner) = wrapped(pen, entry, child) else {
+                        plan.instead.insert(child, entry);
+                        continue;
+                    };
+                    plan.wrapped.insert(child);
+                    open.push(inner);
                 }
                 gone.remove(&child);
                 if entry.is_renamed {
@@ -58,16 +67,28 @@ impl<'p> Plan<'p> {
                     open.push(entry.cell);
                 }
             }
+            if node.n_children() > 0 && cell.body.entries().is_empty() {
+                plan.emptied.push(id);
+            }
             plan.gone.extend(gone);
         }
         Ok(plan)
     }
 }
 
+/// The cell of a table around which an array was made.
+fn wrapped(pen: &Pen<'_>, entry: &Entry, child: usize) -> Option<usize> {
+    let Body::Wrapped(inner) = &pen.draft.cells[entry.cell].body else { return None };
+    (pen.draft.cells[inner.cell].source == Some(child)).then_some(inner.cell)
+}
+
 /// The places where new statements may stand.
+#[derive(Default)]
 pub(super) struct Ends {
     /// The statement behind which a new pair of a table stands, with the number of its keys that lead to the table.
     pub(super) pairs: BTreeMap<usize, (usize, usize)>,
+    /// The first statement of every table and array, with all beneath it.
+    pub(super) first: BTreeMap<usize, usize>,
     /// The last statement of every table and array, with all beneath it.
     pub(super) all: BTreeMap<usize, usize>,
     /// Tables and arrays that a header names.
@@ -77,7 +98,7 @@ pub(super) struct Ends {
 impl Ends {
     /// Finds them among the statements that stay.
     pub(super) fn of(layout: &Layout, plan: &Plan<'_>, root: usize) -> Ends {
-        let mut ends = Ends { pairs: BTreeMap::new(), all: BTreeMap::new(), headed: BTreeSet::new() };
+        let mut ends = Ends::default();
         for (index, statement) in layout.statements.iter().enumerate() {
             let is_gone = layout.container_in(statement.target, &plan.gone).is_some();
             if statement.kind == Kind::Pair {
@@ -93,6 +114,7 @@ impl Ends {
             }
             let mut at = statement.target;
             loop {
+                ends.first.entry(at).or_insert(index);
                 ends.all.insert(at, index);
                 if at == root {
                     break;

@@ -20,8 +20,22 @@ use super::{
 pub(in super::super) fn write(pen: &Pen<'_>, layout: &Layout, out: &mut Output<'_>) -> Step<()> {
     let plan = Plan::of(pen)?;
     let ends = Ends::of(layout, &plan, pen.draft.tree.root);
-    let mut writing = Writing { pen, layout, plan, ends, behind: BTreeMap::new(), before: Vec::new() };
+    let mut writing = Writing {
+        pen,
+        layout,
+        plan,
+        ends,
+        behind: BTreeMap::new(),
+        before: Vec::new(),
+        ahead: BTreeMap::new(),
+        instead: BTreeMap::new(),
+        headless: BTreeMap::new(),
+    };
+    writing.check_wrapped()?;
+    writing.place_replaced()?;
     writing.place_added()?;
+    writing.place_emptied()?;
+    writing.place_headless();
     writing.statements(out)
 }
 
@@ -34,15 +48,23 @@ struct Writing<'p> {
     behind: BTreeMap<usize, (Vec<String>, Vec<String>)>,
     /// New pairs of the root before the first header.
     before: Vec<String>,
+    /// New sections before a statement.
+    ahead: BTreeMap<usize, Vec<String>>,
+    /// New sections in the place of a statement that leaves.
+    instead: BTreeMap<usize, String>,
+    /// New pairs of tables that have no header.
+    headless: BTreeMap<usize, Vec<String>>,
 }
 
 impl Writing<'_> {
-    fn name_of(&self, node: usize) -> Option<&str> {
+    /// The key of a table or value, spelled as in the source if its name stays.
+    fn key_of(&self, node: usize) -> Option<String> {
         if let Some(name) = self.plan.names.get(&node) {
-            return Some(name);
+            return Some(self.pen.key(name, None));
         }
         let Shape::Object(members) = &self.pen.draft.tree.node(self.layout.parents[node]).shape else { return None };
-        members.iter().find(|member| member.value == node).map(|member| member.name.as_str())
+        let member = members.iter().find(|member| member.value == node)?;
+        Some(self.pen.text[member.key.clone()].to_owned())
     }
 
     /// The keys of a header for a table.
@@ -50,42 +72,117 @@ impl Writing<'_> {
         let mut path = Vec::new();
         let mut at = table;
         while at != self.pen.draft.tree.root {
-            path.extend(self.name_of(at).map(|name| self.pen.key(name, None)));
+            path.extend(self.key_of(at));
             at = self.layout.parents[at];
         }
         path.reverse();
         path
     }
 
+    /// The key of an entry, spelled as in the source if it has a place there.
+    fn entry_key(&self, parent: usize, entry: &Entry) -> String {
+        let member = entry.place.and_then(|place| self.pen.draft.tree.node(parent).member(place));
+        match member.filter(|_| !entry.is_renamed) {
+            Some(member) => self.pen.text[member.key.clone()].to_owned(),
+            None => self.pen.key(entry.name.as_deref().unwrap_or(""), None),
+        }
+    }
+
+    /// Refuses to wrap tables whose brackets aren't their own.
+    fn check_wrapped(&self) -> Step<()> {
+        for table in &self.plan.wrapped {
+            let first = self.ends.first.get(table).map(|first| &self.layout.statements[*first]);
+            if first.is_none_or(|first| first.target != *table || first.kind != Kind::Table) {
+                return Err("a table without a header of its own can't be wrapped".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds a place for values that replace tables and arrays of tables.
+    fn place_replaced(&mut self) -> Step<()> {
+        for (child, entry) in std::mem::take(&mut self.plan.instead) {
+            let parent = self.layout.parents[child];
+            let first = self.ends.first.get(&child).copied();
+            let kind = first.map(|first| &self.layout.statements[first]).filter(|first| first.target == child);
+            let kind = kind.map(|first| first.kind).filter(|kind| *kind != Kind::Pair);
+            let Some((first, kind)) = first.zip(kind).filter(|_| self.is_object(entry.cell)) else {
+                self.plan.added.entry(parent).or_default().push(entry);
+                continue;
+            };
+            let text = if kind == Kind::ArrayTable {
+                self.section(&format!("[[{}]]", self.path(parent).join(".")), entry.cell)?
+            } else {
+                self.section(&self.header(parent, entry), entry.cell)?
+            };
+            self.instead.insert(first, text);
+        }
+        Ok(())
+    }
+
+    /// The header of a new table.
+    fn header(&self, parent: usize, entry: &Entry) -> String {
+        let mut path = self.path(parent);
+        path.push(self.entry_key(parent, entry));
+        format!("[{}]", path.join("."))
+    }
+
     /// Finds a place for every new member and item.
     fn place_added(&mut self) -> Step<()> {
-        let added = std::mem::take(&mut self.plan.added);
-        for (parent, entries) in &added {
+        for (parent, entries) in std::mem::take(&mut self.plan.added) {
             for entry in entries {
-                let is_item = entry.name.is_none();
-                if is_item {
-                    self.item(*parent, entry)?;
-                } else if self.is_section(*parent, entry.cell) {
-                    let mut path = self.path(*parent);
-                    path.push(self.pen.key(entry.name.as_deref().unwrap_or(""), None));
-                    let text = self.section(&format!("[{}]", path.join(".")), entry.cell)?;
-                    self.put_section(*parent, text)?;
+                if entry.name.is_none() {
+                    self.item(parent, entry)?;
+                } else if self.is_section(parent, entry.cell) {
+                    let text = self.section(&self.header(parent, entry), entry.cell)?;
+                    self.put_section(parent, text);
                 } else {
-                    self.pair(*parent, entry)?;
+                    let key = self.entry_key(parent, entry);
+                    let value = self.pen.cell(entry.cell, None)?;
+                    self.pair(parent, &key, &value);
                 }
             }
         }
         Ok(())
     }
 
-    /// True if a new member becomes a section: an object, in a table whose objects have headers.
-    fn is_section(&self, parent: usize, cell: usize) -> bool {
-        let is_object = match &self.pen.draft.cells[cell].body {
+    /// Writes tables and arrays that lost all that made them.
+    fn place_emptied(&mut self) -> Step<()> {
+        for node in std::mem::take(&mut self.plan.emptied) {
+            let has_header = self.layout.statements.get(self.ends.first.get(&node).copied().unwrap_or(0));
+            let has_header = has_header.is_some_and(|first| first.target == node && first.kind != Kind::Pair);
+            if node == self.pen.draft.tree.root || has_header {
+                continue;
+            }
+            let is_array = matches!(self.pen.draft.tree.node(node).shape, Shape::Array(_));
+            let key = self.key_of(node).ok_or("an item without a header can't be emptied")?;
+            self.pair(self.layout.parents[node], &key, if is_array { "[]" } else { "{}" });
+        }
+        Ok(())
+    }
+
+    /// Gives tables without a header one, before the first of their statements.
+    fn place_headless(&mut self) {
+        for (table, pairs) in std::mem::take(&mut self.headless) {
+            let header = format!("[{}]", self.path(table).join("."));
+            let lines = [vec![header], pairs].concat().join(self.pen.style.newline);
+            let first = self.ends.first.get(&table).copied().unwrap_or(0);
+            self.ahead.entry(first).or_default().insert(0, lines);
+        }
+    }
+
+    /// True if a cell is a new object with members.
+    fn is_object(&self, cell: usize) -> bool {
+        match &self.pen.draft.cells[cell].body {
             Body::Fresh(Value::Object(members)) => !members.is_empty(),
             Body::Object(_) => self.pen.draft.cells[cell].source.is_none(),
             Body::Kept | Body::Fresh(_) | Body::Array(_) | Body::Wrapped(_) => false,
-        };
-        if !is_object || self.ends.pairs.get(&parent).is_some_and(|(_, n_keys)| *n_keys > 0) {
+        }
+    }
+
+    /// True if a new member becomes a section: an object, in a table whose objects have headers.
+    fn is_section(&self, parent: usize, cell: usize) -> bool {
+        if !self.is_object(cell) || self.ends.pairs.get(&parent).is_some_and(|(_, n_keys)| *n_keys > 0) {
             return false;
         }
         let tree = self.pen.draft.tree;
@@ -125,45 +222,47 @@ impl Writing<'_> {
         Ok(text)
     }
 
+    /// Finds a place for a new item of an array of tables: before the next one that stays, or at the end.
     fn item(&mut self, array: usize, entry: &Entry) -> Step<()> {
-        let body = &self.pen.draft.cells[array_cell(self.pen, array)].body;
-        let is_last =
-            body.entries().iter().rev().take_while(|other| other.place.is_none()).any(|other| other.cell == entry.cell);
-        if !is_last || entry.place.is_some() {
-            return Err("an array of tables takes new items at its end alone".to_owned());
-        }
         let text = self.section(&format!("[[{}]]", self.path(array).join(".")), entry.cell)?;
-        self.put_section(array, text)
-    }
-
-    fn put_section(&mut self, parent: usize, text: String) -> Step<()> {
-        match self.ends.all.get(&parent) {
-            Some(index) => self.behind.entry(*index).or_default().1.push(text),
-            None => self.before.push(text),
+        let entries = self.pen.draft.cells[array_cell(self.pen, array)].body.entries();
+        let after = entries.into_iter().skip_while(|other| other.cell != entry.cell);
+        let next = after.filter_map(|other| other.place).next();
+        let next = next.map(|place| self.pen.draft.tree.node(array).child(place));
+        match next.and_then(|next| self.ends.first.get(&next)) {
+            Some(first) => self.ahead.entry(*first).or_default().push(text),
+            None => self.put_section(array, text),
         }
         Ok(())
     }
 
-    fn pair(&mut self, table: usize, entry: &Entry) -> Step<()> {
-        let key = self.pen.key(entry.name.as_deref().unwrap_or(""), None);
-        let value = self.pen.cell(entry.cell, None)?;
+    fn put_section(&mut self, parent: usize, text: String) {
+        match self.ends.all.get(&parent) {
+            Some(index) => self.behind.entry(*index).or_default().1.push(text),
+            None => self.before.push(text),
+        }
+    }
+
+    /// Finds a place for a new pair of a table.
+    fn pair(&mut self, table: usize, key: &str, value: &str) {
         let Some((index, n_keys)) = self.ends.pairs.get(&table).copied() else {
+            let line = format!("{key}{}{value}", self.pen.style.colon);
             if table == self.pen.draft.tree.root {
-                self.before.push(format!("{key}{}{value}", self.pen.style.colon));
-                return Ok(());
+                self.before.push(line);
+            } else {
+                self.headless.entry(table).or_default().push(line);
             }
-            return Err("the table has no header of its own".to_owned());
+            return;
         };
         let statement = &self.layout.statements[index];
         let colon = if statement.kind == Kind::Pair { self.colon(statement) } else { &self.pen.style.colon };
         let mut line = self.pen.style.indent(self.pen.text, statement.span.start).to_owned();
         for (_, node) in &statement.keys[..n_keys] {
-            line.push_str(&self.pen.key(self.name_of(*node).unwrap_or(""), None));
+            line.push_str(&self.key_of(*node).unwrap_or_default());
             line.push('.');
         }
-        line.extend([&key, colon, &value]);
+        line.extend([key, colon, value]);
         self.behind.entry(index).or_default().0.push(line);
-        Ok(())
     }
 
     fn colon(&self, statement: &Statement) -> &str {
@@ -179,7 +278,12 @@ impl Writing<'_> {
         let mut previous = None;
         for (index, statement) in self.layout.statements.iter().enumerate() {
             let gone = self.layout.container_in(statement.target, &self.plan.gone);
-            if gone.is_some() {
+            at = self.put_ahead(out, index, at);
+            if let Some(section) = self.instead.get(&index) {
+                out.keep(at..statement.span.start);
+                out.put(section);
+                at = self.pen.style.line_end(text, statement.span.end);
+            } else if gone.is_some() {
                 let run = (previous != gone).then(|| self.run_end(index, gone));
                 at = self.leave_out(out, statement, at, run);
                 if out.text().trim_start_matches('\u{feff}').is_empty() {
@@ -210,6 +314,34 @@ impl Writing<'_> {
         Ok(())
     }
 
+    /// Writes new sections before the comments above a statement.
+    fn put_ahead(&self, out: &mut Output<'_>, index: usize, at: usize) -> usize {
+        let Some(sections) = self.ahead.get(&index) else { return at };
+        let start = self.above_comments(self.layout.statements[index].span.start, at);
+        out.keep(at..start);
+        for section in sections {
+            self.new_line(out);
+            out.put(section);
+            out.put(self.pen.style.newline);
+            out.put(self.pen.style.newline);
+        }
+        start
+    }
+
+    /// The start of the comments directly above a statement, behind a byte.
+    fn above_comments(&self, statement: usize, at: usize) -> usize {
+        let style = &self.pen.style;
+        let mut start = style.line_start(statement).max(at);
+        while start > at {
+            let above = style.line_start(start - 1);
+            if above < at || !self.pen.text[above..start].trim_start_matches(['\u{feff}', ' ', '\t']).starts_with('#') {
+                break;
+            }
+            start = above;
+        }
+        if start == 0 && self.pen.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { start }
+    }
+
     fn new_line(&self, out: &mut Output<'_>) {
         if !out.text().is_empty() && !out.text().ends_with('\n') {
             out.put(self.pen.style.newline);
@@ -231,17 +363,7 @@ impl Writing<'_> {
             return 0;
         };
         let style = &self.pen.style;
-        let mut start = style.line_start(first.span.start);
-        while start > 0 {
-            let above = style.line_start(start - 1);
-            if !self.pen.text[above..start].trim_start_matches('\u{feff}').starts_with('#') {
-                break;
-            }
-            start = above;
-        }
-        if start == 0 && self.pen.text.starts_with('\u{feff}') {
-            start = '\u{feff}'.len_utf8();
-        }
+        let start = self.above_comments(first.span.start, 0);
         out.keep(0..start);
         for line in &self.before {
             out.put(line);
@@ -286,6 +408,10 @@ impl Writing<'_> {
     /// Writes a statement that stays.
     fn keep(&self, out: &mut Output<'_>, statement: &Statement) -> Step<usize> {
         let mut at = statement.span.start;
+        let is_wrapped = statement.kind == Kind::Table && self.plan.wrapped.contains(&statement.target);
+        if is_wrapped {
+            out.put("[");
+        }
         for (key, node) in &statement.keys {
             let Some(name) = self.plan.names.get(node) else { continue };
             out.keep(at..key.start);
@@ -299,6 +425,9 @@ impl Writing<'_> {
             self.pen.value(out, cell, statement.target)?;
         } else {
             out.keep(at..statement.span.end);
+        }
+        if is_wrapped {
+            out.put("]");
         }
         Ok(statement.span.end)
     }
