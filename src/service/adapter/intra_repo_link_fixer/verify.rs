@@ -1,0 +1,190 @@
+//! The verifier: reads all files of the target again, by other parsers, and judges every link by rules of its own.
+//!
+//! It shares only the wire types of the parameters with the side that makes the change.
+
+mod aim;
+mod document;
+mod heading;
+mod markdown;
+mod pieces;
+mod place;
+mod repair;
+mod slug;
+mod tally;
+mod tree;
+
+use self::{
+    document::{Document, Format, Found, Manner},
+    repair::{Changed, Reasons},
+    tally::{ANCHORS_EXIST, GOOD_LINKS_KEPT, REPAIRS_EXPLAINED, TARGETS_EXIST, Tally},
+    tree::{Judged, Read, Tree, When},
+};
+use super::params::{Allowed, Params};
+use crate::{
+    base::{error::Error, path::RepoPath, text::counted},
+    service::adapter::{
+        Context,
+        contract::{Failure, Invocation},
+        counts::COUNTS_MATCH,
+        deadline::Deadline,
+        evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
+    },
+    system::workspace,
+};
+
+/// Measures again, and compares with the record.
+pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence<'_>) -> Result<Measured, Error> {
+    let params = Params::parse(&input.params)?;
+    let deadline = Deadline::begin(input, "measuring the files");
+    let pulse = || deadline.check(ctx);
+    let skipped = &evidence.baseline.skipped;
+    let read = evidence.examine(ctx, |file| {
+        pulse()?;
+        let left_alone = skipped.binary_search_by(|skipped| skipped.path.as_str().cmp(file.path)).is_ok();
+        examine(file, left_alone, Manner { dialect: params.anchors, is_located: file.changed, pulse: &pulse })
+    });
+    let (mut files, mut total) = (std::collections::BTreeMap::new(), Tally::default());
+    for taken in read {
+        let (path, taken, failures) = taken?;
+        total.failures.extend(failures);
+        files.extend(taken.map(|taken| (path, taken)));
+    }
+    let tree = Tree::new(ctx, &params, files, &pulse)?;
+    let is_changed = tree.files.values().any(|read| read.before.is_some());
+    let reasons = if is_changed { Some(Reasons::new(&tree)?) } else { None };
+    let items: Vec<(&RepoPath, &Read)> = tree.files.iter().collect();
+    let tallies = workspace::parallel_map(ctx.threads, &items, |(path, read)| -> Result<Tally, Error> {
+        pulse()?;
+        match (&read.before, &reasons) {
+            (Some(before), Some(reasons)) => changed(&tree, reasons, path, (before, &read.after)),
+            (_, _) => unchanged(&tree, path, &read.after),
+        }
+    });
+    for tally in tallies {
+        total.add(tally?);
+    }
+    let mut failures = std::mem::take(&mut total.failures);
+    failures.extend(total.compare(evidence));
+    Ok(Measured {
+        checks: vec![
+            NOTHING_ELSE_CHANGED,
+            COUNTS_MATCH,
+            TARGETS_EXIST,
+            ANCHORS_EXIST,
+            GOOD_LINKS_KEPT,
+            REPAIRS_EXPLAINED,
+        ],
+        failures,
+        counts: total.counts(evidence),
+        sample_size: 0,
+        samples: Vec::new(),
+    })
+}
+
+/// Reads a file before and after, and compares everything but its links.
+fn examine(
+    file: &Examined<'_>,
+    left_alone: bool,
+    manner: Manner<'_>,
+) -> Result<(RepoPath, Option<Read>, Vec<Failure>), Error> {
+    let mut failures = Vec::new();
+    let mut fail = |reason: &str| failures.push(Failure::at(NOTHING_ELSE_CHANGED, file.path, reason));
+    let format = Format::of(file.path).filter(|_| !left_alone);
+    let read = match (file.before, file.after, format) {
+        (Some(before), Some(after), Some(format)) if file.changed => {
+            let (old, new) = (format.read(before, manner)?, format.read(after, manner)?);
+            if let Some(reason) = old.doubt.or(new.doubt) {
+                fail(reason);
+            }
+            if let Err(reason) = pieces::compare((before, &old), (after, &new)) {
+                fail(&reason);
+            }
+            Some(Read { before: Some(old), after: new })
+        }
+        (_, Some(after), Some(format)) if !file.changed => Some(Read { before: None, after: format.read(after, manner)? }),
+        _ => {
+            if file.changed {
+                fail("only links in files that can be read were to change");
+            }
+            None
+        }
+    };
+    Ok((file.path.clone(), read, failures))
+}
+
+/// Judges the links of a file that did not change.
+fn unchanged(tree: &Tree<'_>, path: &RepoPath, document: &Document) -> Result<Tally, Error> {
+    let mut tally = Tally::default();
+    for found in &document.links {
+        let judged = tree.judge(path, &found.url, When::Before)?;
+        let is_allowed = is_allowed(tree.params, path, found);
+        tally.before(&judged, is_allowed);
+        tally.after(&judged, is_allowed, (path, found));
+    }
+    Ok(tally)
+}
+
+/// Judges the links of a changed file, each before and after.
+fn changed(
+    tree: &Tree<'_>,
+    reasons: &Reasons,
+    path: &RepoPath,
+    (before, after): (&Document, &Document),
+) -> Result<Tally, Error> {
+    let mut tally = Tally { changed: 1, ..Tally::default() };
+    for found in &before.links {
+        tally.before(&tree.judge(path, &found.url, When::Before)?, is_allowed(tree.params, path, found));
+    }
+    for found in &after.links {
+        let judged = tree.judge(path, &found.url, When::After)?;
+        tally.after(&judged, is_allowed(tree.params, path, found), (path, found));
+    }
+    if before.links.len() != after.links.len() {
+        let reason = format!("it had {} and has {}", counted(before.links.len(), "link"), after.links.len());
+        tally.failures.push(Failure::at(COUNTS_MATCH, path, reason));
+        return Ok(tally);
+    }
+    for (old, new) in before.links.iter().zip(&after.links).filter(|(old, new)| old.url != new.url) {
+        let reason = |why: &str| format!("line {}: `{}` became `{}`: {why}", old.line, old.shown(), new.shown());
+        let was = tree.judge(path, &old.url, When::Before)?;
+        if matches!(was, Judged::Right(_) | Judged::External) || is_allowed(tree.params, path, old) {
+            tally.failures.push(Failure::at(GOOD_LINKS_KEPT, path, reason("it was not to be touched")));
+            continue;
+        }
+        match reasons.explain(tree, &Changed { file: path, old: &old.url, new: &new.url })? {
+            Ok(kinds) => {
+                tally.repaired += 1;
+                let kinds: std::collections::BTreeSet<_> = kinds.into_iter().collect();
+                kinds.into_iter().for_each(|kind| *tally.repairs.entry(kind).or_default() += 1);
+            }
+            Err(why) => tally.failures.push(Failure::at(REPAIRS_EXPLAINED, path, reason(&why))),
+        }
+    }
+    Ok(tally)
+}
+
+/// True if the parameters let a link be broken.
+fn is_allowed(params: &Params, path: &RepoPath, found: &Found) -> bool {
+    let url = String::from_utf8_lossy(&found.url);
+    params.allow_broken.iter().any(|allowed| match allowed {
+        Allowed::Everywhere(link) => matches(link, &url),
+        Allowed::In(allowed) => matches(&allowed.file, path.as_str()) && matches(&allowed.link, &url),
+    })
+}
+
+/// True if a text fits a pattern, in which `*` stands for any text.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else { return rest.is_empty() };
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests;

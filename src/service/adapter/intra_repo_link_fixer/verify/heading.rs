@@ -1,0 +1,99 @@
+//! The text of a heading, from which each renderer makes its anchor, and the explicit anchor that it may have.
+
+use std::sync::LazyLock;
+
+use comrak::{
+    arena_tree::NodeEdge,
+    nodes::{Node, NodeValue},
+};
+use regex::Regex;
+
+use super::{super::params::Dialect, slug::Slugger};
+
+/// Docusaurus' explicit anchor.
+static BRACED: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s*\\?\{#([^{}]+)\}$"));
+/// The same in a comment.
+static COMMENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s*\{/\*\s*#([^\s{}]+)\s*\*/\}$"));
+/// Dashes that are written as hyphens.
+static DASHES: LazyLock<Regex> = LazyLock::new(|| pattern("--+"));
+/// A list of attributes, of mdBook and Hugo.
+static ATTRIBUTES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s*\{([^{}]*)\}\s*$"));
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is a constant that a test compiles")
+}
+
+/// A heading in a tree.
+pub(super) struct Heading<'a> {
+    pub(super) node: Node<'a>,
+    pub(super) dialect: Dialect,
+}
+
+impl Heading<'_> {
+    /// The anchor of the heading.
+    pub(super) fn anchor(&self, slugger: &mut Slugger) -> String {
+        let text = self.text();
+        let text = match self.dialect {
+            Dialect::Hugo => text.rsplit('\n').next().unwrap_or_default().to_owned(),
+            _ => text.replace('\n', " "),
+        };
+        let (text, explicit) = split(self.dialect, &text);
+        match explicit {
+            Some(id) => {
+                slugger.explicit(&id);
+                id
+            }
+            None => slugger.heading(text),
+        }
+    }
+
+    /// The text as a reader sees it.
+    fn text(&self) -> String {
+        let with_images = self.dialect == Dialect::Docusaurus;
+        let has_dashes = matches!(self.dialect, Dialect::Mdbook | Dialect::Hugo);
+        let (mut text, mut hidden) = (String::new(), 0_usize);
+        for edge in self.node.traverse() {
+            match edge {
+                NodeEdge::Start(node) => match &node.data().value {
+                    NodeValue::Image(_) if !with_images => hidden += 1,
+                    NodeValue::Text(_) | NodeValue::Code(_) if hidden > 0 => {}
+                    NodeValue::Text(part) if has_dashes => text.push_str(&DASHES.replace_all(part, "")),
+                    NodeValue::Text(part) => text.push_str(part),
+                    NodeValue::Code(code) => text.push_str(&code.literal),
+                    NodeValue::SoftBreak | NodeValue::LineBreak if hidden == 0 => text.push('\n'),
+                    _ => {}
+                },
+                NodeEdge::End(node) => {
+                    if matches!(node.data().value, NodeValue::Image(_)) && !with_images {
+                        hidden -= 1;
+                    }
+                }
+            }
+        }
+        text
+    }
+}
+
+/// The text without its explicit anchor, and that.
+fn split(dialect: Dialect, text: &str) -> (&str, Option<String>) {
+    match dialect {
+        Dialect::Github | Dialect::Gitlab => (text, None),
+        Dialect::Docusaurus => {
+            let found = BRACED.captures(text).or_else(|| COMMENT.captures(text));
+            let Some(found) = found else { return (text, None) };
+            let whole = found.get(0).map_or(text.len(), |whole| whole.start());
+            (&text[..whole], found.get(1).map(|id| id.as_str().to_owned()))
+        }
+        Dialect::Mdbook | Dialect::Hugo => {
+            let Some(found) = ATTRIBUTES.captures(text) else { return (text, None) };
+            let list = found.get(1).map_or("", |list| list.as_str());
+            let is_attribute = |word: &str| word.starts_with(['#', '.']) || word.contains('=');
+            if list.trim().is_empty() || !list.split_whitespace().all(is_attribute) {
+                return (text, None);
+            }
+            let id = list.split_whitespace().filter_map(|word| word.strip_prefix('#')).next_back().map(str::to_owned);
+            let whole = found.get(0).map_or(text.len(), |whole| whole.start());
+            (&text[..whole], id.filter(|id| !id.is_empty()))
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Reads Markdown as a tree: destinations with their places, and the anchors of headings.
+
+use std::{cell::RefCell, ops::Range};
+
+use comrak::{
+    Arena, Options,
+    nodes::{Node, NodeValue, Sourcepos},
+    try_parse_document,
+};
+
+use super::{
+    document::{Document, Found, Manner},
+    heading::Heading,
+    place,
+    slug::Slugger,
+};
+use crate::{
+    audit::definition::{Candidate, Marks, candidates},
+    base::{
+        error::{Code, Error},
+        pulse::Pulse,
+    },
+};
+
+const NOT_TEXT: &str = "it is no UTF-8, so it was to be left alone";
+const UNREAD: &str = "its definitions of links can be read in several ways, so it was to be left alone";
+
+/// The limit of attempts to tell definitions from text.
+const ATTEMPTS: usize = 4;
+
+/// Reads a file; an error if the pulse gives one.
+pub(super) fn read(bytes: &[u8], manner: Manner<'_>) -> Result<Document, Error> {
+    let mut document = Document::default();
+    let Ok(source) = std::str::from_utf8(bytes) else {
+        document.doubt = Some(NOT_TEXT);
+        return Ok(document);
+    };
+    let places = candidates(source);
+    let definitions = Definitions::of(source, &places, manner.pulse)?;
+    if definitions.is_doubtful {
+        document.doubt = Some(UNREAD);
+    }
+    let arena = Arena::new();
+    let root = parse(&arena, source, manner.pulse)?;
+    let lines = place::Lines::of(source);
+    let mut slugger = Slugger::new(manner.dialect);
+    let mut links = 0;
+    for node in root.descendants() {
+        let data = node.data();
+        match &data.value {
+            NodeValue::Heading(_) => {
+                document.anchors.insert(Heading { node, dialect: manner.dialect }.anchor(&mut slugger));
+            }
+            NodeValue::Link(link) | NodeValue::Image(link) => {
+                let is_reference = definitions.references.get(links).copied().unwrap_or_default();
+                links += 1;
+                if !is_reference {
+                    let range = lines.range(data.sourcepos);
+                    let span = if manner.is_located { place::destination(source, range, &link.url) } else { None };
+                    document.links.push(found(link.url.as_bytes(), data.sourcepos, span));
+                }
+            }
+            NodeValue::HtmlInline(html) => {
+                let start = lines.range(data.sourcepos).start;
+                let is_there = source.get(start..).is_some_and(|rest| rest.starts_with(html.as_str()));
+                let at = |at: usize| is_there.then_some(start + at);
+                document.html(html.as_bytes(), manner, (start, data.sourcepos.start.line), at)?;
+            }
+            NodeValue::HtmlBlock(block) => {
+                let first = data.sourcepos.start.line;
+                let at = |at: usize| lines.in_block(source, first, &block.literal, at);
+                document.html(block.literal.as_bytes(), manner, (0, first), at)?;
+            }
+            _ => {}
+        }
+    }
+    for Candidate { place, .. } in definitions.found {
+        let url = place::meaning(&bytes[place.clone()]);
+        let span = place::with_brackets(bytes, place.clone());
+        let line = lines.of_place(place.start);
+        document.links.push(Found { url, line, span: Some(span) });
+    }
+    // Without a place a link keeps its neighbours; the order only has to be the same before and after.
+    Ok(document)
+}
+
+fn found(url: &[u8], position: Sourcepos, span: Option<Range<usize>>) -> Found {
+    Found { url: url.to_vec(), line: position.start.line, span }
+}
+
+fn options(source: &str) -> Options<'static> {
+    let mut options = Options::default();
+    options.extension.footnotes = true;
+    options.extension.strikethrough = true;
+    options.extension.table = true;
+    options.extension.tasklist = true;
+    let delimiter = if source.trim_start_matches('\u{feff}').starts_with("+++") { "+++" } else { "---" };
+    options.extension.front_matter_delimiter = Some(delimiter.to_owned());
+    options.parse.leave_footnote_definitions = true;
+    options
+}
+
+fn parse<'a>(arena: &'a Arena<'a>, source: &str, pulse: Pulse<'_>) -> Result<Node<'a>, Error> {
+    let stop = RefCell::new(None);
+    let should_stop = || {
+        let asked = pulse();
+        let stops = asked.is_err();
+        *stop.borrow_mut() = asked.err();
+        stops
+    };
+    try_parse_document(arena, source, &options(source), &should_stop).map_err(|_| {
+        let unknown = || Error::new(Code::Internal, "the parser for Markdown stopped without a reason");
+        stop.take().unwrap_or_else(unknown)
+    })
+}
+
+/// The definitions of a file, and the links that refer to them.
+#[derive(Default)]
+struct Definitions<'c> {
+    found: Vec<&'c Candidate>,
+    /// For each link and image in reading order: true if its destination is a definition's.
+    references: Vec<bool>,
+    is_doubtful: bool,
+}
+
+impl<'c> Definitions<'c> {
+    /// Puts a mark in place of each candidate's destination. A mark that turns up in a text was no definition's.
+    fn of(source: &str, places: &'c [Candidate], pulse: Pulse<'_>) -> Result<Self, Error> {
+        let mut found: Vec<&Candidate> = Vec::new();
+        // The inner one of two is a definition only if the outer one is none, which the marks then show.
+        for place in places.iter().filter(|place| !place.place.is_empty()) {
+            if found.last().is_none_or(|last| last.place.end <= place.whole.start.max(place.place.start)) {
+                found.push(place);
+            }
+        }
+        let marks = Marks::new(source);
+        for _ in 0..ATTEMPTS {
+            if found.is_empty() {
+                return Ok(Definitions::default());
+            }
+            let arena = Arena::new();
+            let root = parse(&arena, &marks.set(source, &found), pulse)?;
+            let (mut seen, mut references) = (std::collections::BTreeSet::new(), Vec::new());
+            for node in root.descendants() {
+                let value = &node.data().value;
+                marks.find(value, &mut seen);
+                if let NodeValue::Link(link) | NodeValue::Image(link) = value {
+                    references.push(marks.whole(&link.url).is_some());
+                }
+            }
+            if seen.is_empty() {
+                return Ok(Definitions { found, references, is_doubtful: false });
+            }
+            let kept = found.into_iter().enumerate().filter(|(n, _)| !seen.contains(n));
+            found = kept.map(|(_, place)| place).collect();
+        }
+        Ok(Definitions { is_doubtful: true, ..Definitions::default() })
+    }
+}
