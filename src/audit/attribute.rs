@@ -126,17 +126,11 @@ pub(crate) fn urls(tag: &Tag, in_svg: bool, name: &[u8], value: &[u8]) -> Vec<(u
     }
 }
 
-/// The places of the URLs in an attribute that lead into a tree of files, on any element.
-pub(super) fn urls_into_tree(tag: &Tag, name: &[u8], value: &[u8]) -> Vec<(usize, usize)> {
-    let is_refresh = || tag.get(b"http-equiv").is_some_and(|kind| kind.eq_ignore_ascii_case(b"refresh"));
-    // An empty one leads to the file itself.
-    let whole = || vec![strip(value, 0, value.len()).unwrap_or((0, 0))];
+/// The places of the URLs in an attribute of any element: components have names of their own.
+pub(super) fn urls_of_components(tag: &Tag, in_svg: bool, name: &[u8], value: &[u8]) -> Vec<(usize, usize)> {
     match name {
-        b"href" | b"src" | b"xlink:href" | b"poster" => whole(),
-        b"data" if tag.name == b"object" => whole(),
-        b"srcset" => candidates(value),
-        b"content" if tag.name == b"meta" && is_refresh() => refresh(value),
-        _ => Vec::new(),
+        b"href" | b"src" => Vec::from_iter(strip(value, 0, value.len())),
+        _ => urls(tag, in_svg, name, value),
     }
 }
 

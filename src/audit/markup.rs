@@ -8,7 +8,7 @@ use html5gum::{
 };
 
 use super::{
-    attribute::{Attribute, Tag, urls, urls_into_tree},
+    attribute::{Attribute, Tag, urls, urls_of_components},
     css,
     foreign_content::{Nest, Space},
     json,
@@ -153,8 +153,7 @@ impl Callback<Error, usize> for Reader<'_> {
                     let begin = self.begin.filter(|_| is_plain).map(|begin| begin + span.start);
                     return read_part((value, begin), true, self.pulse, self.page).err();
                 }
-                Text::Style if self.page.subject == Subject::Web => css::read(value, self.page),
-                Text::Style => self.page.note(b't', value),
+                Text::Style => css::read(value, self.page),
                 // Data that is not JSON is text.
                 Text::Data => drop(json::read(value, self.page)),
             },
@@ -182,13 +181,13 @@ impl Reader<'_> {
             if name == b"id" || name == b"name" && tag.name == b"a" {
                 self.page.anchors.push(value.clone());
             }
-            if name == b"style" && self.page.subject == Subject::Web {
+            if name == b"style" {
                 css::read(value, self.page);
                 continue;
             }
             let urls = match self.page.subject {
                 Subject::Web => urls(&tag, in_svg, name, value),
-                Subject::Tree => urls_into_tree(&tag, name, value),
+                Subject::Tree => urls_of_components(&tag, in_svg, name, value),
             };
             self.page.take(value, &urls);
             self.page.placed(*place, &urls);

@@ -10,10 +10,10 @@ use super::{
 /// The URLs that are links of HTML.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// All that the standards know: attributes of elements, styles, data.
+    /// Those in the attributes of elements that the standards know.
     #[default]
     Web,
-    /// Those that lead to another file or place of a tree: `href`, `src` and the like of any element. Their places are found.
+    /// Those that may lead to another file of a tree: also the `href` and `src` of any element. Their places are found.
     Tree,
 }
 

@@ -152,11 +152,7 @@ fn changed(
             continue;
         }
         match reasons.explain(tree, &Changed { file: path, old: &old.url, new: &new.url })? {
-            Ok(kinds) => {
-                tally.repaired += 1;
-                let kinds: std::collections::BTreeSet<_> = kinds.into_iter().collect();
-                kinds.into_iter().for_each(|kind| *tally.repairs.entry(kind).or_default() += 1);
-            }
+            Ok(kind) => *tally.repairs.entry(kind).or_default() += 1,
             Err(why) => tally.failures.push(Failure::at(REPAIRS_EXPLAINED, path, reason(&why))),
         }
     }

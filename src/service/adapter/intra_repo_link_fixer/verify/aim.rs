@@ -24,8 +24,6 @@ pub(super) struct Local {
     pub(super) query: String,
     /// The anchor, decoded.
     pub(super) anchor: Option<String>,
-    /// The anchor as it is written.
-    pub(super) raw_anchor: String,
 }
 
 /// The meaning of a destination in a file. `roots` are the folders at which a leading `/` may begin.
@@ -34,7 +32,7 @@ pub(super) fn aim(url: &[u8], file: &RepoPath, roots: &[String]) -> Aim {
     let text = text.trim_matches(|c: char| c <= ' ');
     let is_template = ["{{", "{%", "<%", "${", "<?"].iter().any(|open| text.contains(open));
     let begins = |all: &[&str]| all.iter().any(|begin| text.starts_with(begin));
-    if is_template || has_scheme(text) || begins(&["//", "/\\", "\\\\", "\\/", "{", "@"]) {
+    if text.is_empty() || is_template || has_scheme(text) || begins(&["//", "/\\", "\\\\", "\\/", "{", "@"]) {
         return Aim::External;
     }
     if text.starts_with('/') && roots.is_empty() {
@@ -54,10 +52,9 @@ pub(super) fn aim(url: &[u8], file: &RepoPath, roots: &[String]) -> Aim {
         None => Vec::from_iter(joined(above, &written)),
     };
     let anchor = anchor.map(|anchor| anchor.split(":~:").next().unwrap_or_default());
-    let raw_anchor = anchor.unwrap_or_default().to_owned();
     let anchor = anchor.map(decoded);
     let is_folder = written.ends_with('/');
-    Aim::Local(Local { paths, written, is_folder, query: query.to_owned(), anchor, raw_anchor })
+    Aim::Local(Local { paths, written, is_folder, query: query.to_owned(), anchor })
 }
 
 /// True for a URL with a scheme.

@@ -58,7 +58,7 @@ impl Format {
     pub(super) fn of(path: &RepoPath) -> Option<Format> {
         let (_, extension) = path.file_name().rsplit_once('.')?;
         match extension.to_ascii_lowercase().as_str() {
-            "md" | "markdown" | "mdx" => Some(Format::Markdown),
+            "md" | "markdown" | "mdown" | "mkd" | "mkdn" | "mdx" => Some(Format::Markdown),
             "html" | "htm" | "xhtml" => Some(Format::Html),
             _ => None,
         }

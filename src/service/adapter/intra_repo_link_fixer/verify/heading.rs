@@ -35,7 +35,7 @@ impl Heading<'_> {
         let text = self.text();
         let text = match self.dialect {
             Dialect::Hugo => text.rsplit('\n').next().unwrap_or_default().to_owned(),
-            _ => text.replace('\n', " "),
+            Dialect::Github | Dialect::Gitlab | Dialect::Mdbook | Dialect::Docusaurus => text,
         };
         let (text, explicit) = split(self.dialect, &text);
         match explicit {

@@ -54,7 +54,7 @@ pub(super) fn read(bytes: &[u8], manner: Manner<'_>) -> Result<Document, Error> 
             NodeValue::Link(link) | NodeValue::Image(link) => {
                 let is_reference = definitions.references.get(links).copied().unwrap_or_default();
                 links += 1;
-                if !is_reference {
+                if !is_reference && !link.url.trim().is_empty() {
                     let range = lines.range(data.sourcepos);
                     let span = if manner.is_located { place::destination(source, range, &link.url) } else { None };
                     document.links.push(found(link.url.as_bytes(), data.sourcepos, span));
@@ -80,7 +80,6 @@ pub(super) fn read(bytes: &[u8], manner: Manner<'_>) -> Result<Document, Error> 
         let line = lines.of_place(place.start);
         document.links.push(Found { url, line, span: Some(span) });
     }
-    // Without a place a link keeps its neighbours; the order only has to be the same before and after.
     Ok(document)
 }
 

@@ -71,17 +71,17 @@ impl Reasons {
         Ok(reasons)
     }
 
-    /// The kinds that explain a repair of a broken link; else the reason that none does.
-    pub(super) fn explain(&self, tree: &Tree<'_>, changed: &Changed<'_>) -> Result<Result<Vec<Kind>, String>, Error> {
+    /// The kind that explains a repair of a broken link, of its path before its anchor; else the reason that none does.
+    pub(super) fn explain(&self, tree: &Tree<'_>, changed: &Changed<'_>) -> Result<Result<Kind, String>, Error> {
         let roots = &tree.params.site_root;
         let (Aim::Local(old), Aim::Local(new)) =
             (aim(changed.old, changed.file, roots), aim(changed.new, changed.file, roots))
         else {
             return Ok(Err("it leads out of the tree".to_owned()));
         };
-        let Some(hit) = tree.hit(&new) else { return Ok(Err("its new target does not exist".to_owned())) };
+        let Some(hit) = tree.hit(&new)? else { return Ok(Err("its new target does not exist".to_owned())) };
         if is_chosen(tree.params, &old, &new, &hit) {
-            return Ok(Ok(vec![Kind::Chosen]));
+            return Ok(Ok(Kind::Chosen));
         }
         if old.query != new.query {
             return Ok(Err("its query is another one".to_owned()));
@@ -98,12 +98,9 @@ impl Reasons {
             Err(reason) => return Ok(Err(reason)),
         };
         Ok(match (tree.judge(changed.file, changed.old, When::Before)?, anchor) {
-            (Judged::NoAnchor(before, _), Some(kind)) if before == hit => Ok(vec![kind]),
-            (Judged::NoAnchor(..), _) => Err("its target was right".to_owned()),
-            (Judged::NoTarget(_), anchor) => {
-                let kind = self.path(tree, changed.file, &old, &hit);
-                kind.map(|kind| [Kind::Of(kind)].into_iter().chain(anchor).collect())
-            }
+            (Judged::NoAnchor(before), Some(kind)) if before == hit => Ok(kind),
+            (Judged::NoAnchor(_), _) => Err("its target was right".to_owned()),
+            (Judged::NoTarget, _) => self.path(tree, changed.file, &old, &hit)?.map(Kind::Of),
             (Judged::External | Judged::Right(_), _) => Err("it was not broken".to_owned()),
         })
     }
@@ -133,7 +130,13 @@ impl Reasons {
     }
 
     /// The kind that explains a new path.
-    fn path(&self, tree: &Tree<'_>, file: &RepoPath, old: &Local, hit: &Hit) -> Result<Repair, String> {
+    fn path(
+        &self,
+        tree: &Tree<'_>,
+        file: &RepoPath,
+        old: &Local,
+        hit: &Hit,
+    ) -> Result<Result<Repair, String>, Error> {
         let goals: BTreeSet<&str> = [Some(hit.path.as_str()), hit.page.as_deref()].into_iter().flatten().collect();
         let is_goal = |path: &str| goals.contains(path);
         let folder = file.parent();
@@ -143,31 +146,30 @@ impl Reasons {
         };
         let again = decodings(&old.written);
         let decoded: Vec<String> = again.iter().flat_map(|written| below(written)).collect();
-        if decoded.iter().any(|path| tree.at(path, false).is_some_and(|found| found == *hit)) {
-            return Ok(Repair::Decoded);
+        for path in &decoded {
+            if tree.at(path, false)?.is_some_and(|found| found == *hit) {
+                return Ok(Ok(Repair::Decoded));
+            }
         }
         let plain = below(&old.written);
         let variants: BTreeSet<String> = plain.iter().chain(&decoded).flat_map(|path| tree.spellings(path)).collect();
         let fits = |fits: fn(&str, &str) -> bool| variants.iter().any(|path| goals.iter().any(|goal| fits(path, goal)));
-        if fits(differ_in_form) {
-            return Ok(Repair::Decoded);
-        }
         if fits(|path, goal| path.to_lowercase() == goal.to_lowercase()) {
-            return Ok(Repair::Case);
+            return Ok(Ok(Repair::Case));
         }
         for (trace, repair) in [(Trace::Rename, Repair::Moved), (Trace::Content, Repair::Content)] {
             let targets = variants.iter().filter_map(|path| self.moved.get(path)).flatten();
             let targets: BTreeSet<&str> = targets.filter(|(_, by)| *by == trace).map(|(to, _)| to.as_str()).collect();
             let is_among = targets.iter().any(|to| is_goal(to));
             if is_among && targets.len() > 1 {
-                return Err("its old target has become several files".to_owned());
+                return Ok(Err("its old target has become several files".to_owned()));
             }
             let is_moved = || self.came_along(file, old, &is_goal) || self.folder_moved(&variants, hit);
             if is_among || trace == Trace::Rename && is_moved() {
-                return Ok(repair);
+                return Ok(Ok(repair));
             }
         }
-        self.name(&variants, &goals)
+        Ok(self.name(&variants, &goals))
     }
 
     /// `name`, if the new target is the only one with the old one's name. A name that many folders have counts with its folder.
@@ -229,19 +231,6 @@ fn decodings(text: &str) -> Vec<String> {
         last = next;
     }
     found
-}
-
-/// True if two paths may differ in their Unicode normal form alone: one has letters with marks where the other has both.
-fn differ_in_form(one: &str, other: &str) -> bool {
-    let is_mark = |c: &char| matches!(*c, '\u{300}'..='\u{36f}' | '\u{3099}' | '\u{309a}');
-    let plain = |text: &str| text.chars().filter(char::is_ascii).collect::<Vec<_>>();
-    let (long, short) = if one.chars().count() >= other.chars().count() { (one, other) } else { (other, one) };
-    let marks = long.chars().filter(is_mark).count();
-    let (long_plain, short_plain) = (plain(long), plain(short));
-    let mut rest = long_plain.iter();
-    marks > 0
-        && long.chars().count() == short.chars().count() + marks
-        && short_plain.iter().all(|c| rest.any(|other| other == c))
 }
 
 /// True if the parameters name the new target for the old one.

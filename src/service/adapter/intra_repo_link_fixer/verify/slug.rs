@@ -9,8 +9,14 @@ use regex::Regex;
 
 use super::super::params::Dialect;
 
-/// Characters that github-slugger and GitLab remove.
+/// Characters that github-slugger removes.
 static GITHUB: LazyLock<Regex> = LazyLock::new(|| pattern(r"[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\- ]"));
+/// Characters that GitLab removes.
+static GITLAB: LazyLock<Regex> = LazyLock::new(|| pattern(r"[^\p{L}\p{M}\p{Nd}\p{Pc}\- ]"));
+/// A mark of GitLab's own pages for the products that have a feature.
+static PRODUCTS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"\s*\**\((premium|ultimate|free|beta|experiment)(\s+(all|self|saas))?(\s+(beta|experiment))?\)\**")
+});
 /// Characters that Hugo keeps, next to `-` and `_`.
 static HUGO: LazyLock<Regex> = LazyLock::new(|| pattern(r"[\p{L}\p{Nd}]"));
 
@@ -123,7 +129,9 @@ fn lower(c: char) -> char {
 }
 
 fn gitlab(text: &str) -> String {
-    let plain = GITHUB.replace_all(&text.trim().to_lowercase(), "").replace(' ', "-");
+    let lower = text.trim().to_lowercase();
+    let plain = PRODUCTS.replace_all(&lower, "");
+    let plain = GITLAB.replace_all(&plain, "").replace(' ', "-");
     let mut slug = String::new();
     for c in plain.chars() {
         if c != '-' || !slug.ends_with('-') {
@@ -157,8 +165,8 @@ mod tests {
     fn gitlab_squeezes_and_counts() {
         check(
             Dialect::Gitlab,
-            &["A  --  b", "a b", "12", "C & d: e_f", "a-b-1", "a b"],
-            &["a-b", "a-b-1", "anchor-12", "c-d-e_f", "a-b-1", "a-b-2"],
+            &["A  --  b", "a b", "12", "Wiki **(premium)**", "C & d: e_f", "a-b-1", "a b"],
+            &["a-b", "a-b-1", "anchor-12", "wiki", "c-d-e_f", "a-b-1", "a-b-2"],
         );
     }
 

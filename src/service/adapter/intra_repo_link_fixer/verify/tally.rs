@@ -1,12 +1,8 @@
 //! Adds up the measurements, and compares them with the record.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::{
-    document::Found,
-    repair::Kind,
-    tree::{Judged, Missing},
-};
+use super::{document::Found, repair::Kind, tree::Judged};
 use crate::{
     base::path::RepoPath,
     service::adapter::{
@@ -32,48 +28,49 @@ pub(super) struct Tally {
     pub(super) failures: Vec<Failure>,
     /// The repairs of each kind.
     pub(super) repairs: BTreeMap<Kind, u64>,
-    /// The repaired links; one may have several kinds.
-    pub(super) repaired: u64,
     pub(super) before: Part,
     pub(super) after: Part,
 }
 
 /// The numbers of links at one moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Part {
-    /// All links, external ones too.
-    all: u64,
-    /// Broken links by their missing part, allowed ones aside.
-    broken: BTreeMap<Missing, u64>,
+    /// Links into the tree.
+    local: u64,
+    /// Links without a target, allowed ones aside.
+    targets: u64,
+    /// Links with a target and without an anchor, allowed ones aside.
+    anchors: u64,
     /// Broken links that may be.
     allowed: u64,
 }
 
 impl Part {
     fn take(&mut self, judged: &Judged, is_allowed: bool) {
-        self.all += 1;
+        self.local += u64::from(*judged != Judged::External);
         match judged {
             Judged::External | Judged::Right(_) => {}
-            Judged::NoTarget(_) | Judged::NoAnchor(..) if is_allowed => self.allowed += 1,
-            Judged::NoTarget(missing) | Judged::NoAnchor(_, missing) => *self.broken.entry(*missing).or_default() += 1,
+            Judged::NoTarget | Judged::NoAnchor(_) if is_allowed => self.allowed += 1,
+            Judged::NoTarget => self.targets += 1,
+            Judged::NoAnchor(_) => self.anchors += 1,
         }
     }
 
     fn add(&mut self, other: Part) {
-        self.all += other.all;
+        self.local += other.local;
+        self.targets += other.targets;
+        self.anchors += other.anchors;
         self.allowed += other.allowed;
-        for (missing, count) in other.broken {
-            *self.broken.entry(missing).or_default() += count;
-        }
     }
 
-    fn counts(&self) -> Counts {
-        let kinds = self.broken.iter().map(|(missing, count)| (format!("links_broken_{}", missing.name()), *count));
-        let mut counts: Counts = kinds.collect();
-        counts.insert("links_total".to_owned(), self.all);
-        counts.insert("links_broken".to_owned(), self.broken.values().sum());
-        counts.insert("links_allowed".to_owned(), self.allowed);
-        counts
+    fn counts(&self) -> [(&'static str, u64); 5] {
+        [
+            ("links_total", self.local),
+            ("links_broken", self.targets + self.anchors),
+            ("links_broken_target", self.targets),
+            ("links_broken_anchor", self.anchors),
+            ("links_allowed", self.allowed),
+        ]
     }
 }
 
@@ -89,25 +86,17 @@ impl Tally {
         let place = if found.line == 0 { String::new() } else { format!("line {}: ", found.line) };
         let (check, missing) = match judged {
             Judged::External | Judged::Right(_) => return,
-            Judged::NoTarget(_) | Judged::NoAnchor(..) if is_allowed => return,
-            Judged::NoTarget(missing) => (TARGETS_EXIST, missing),
-            Judged::NoAnchor(_, missing) => (ANCHORS_EXIST, missing),
+            Judged::NoTarget | Judged::NoAnchor(_) if is_allowed => return,
+            Judged::NoTarget => (TARGETS_EXIST, "the target"),
+            Judged::NoAnchor(_) => (ANCHORS_EXIST, "the anchor"),
         };
-        let why = match missing {
-            Missing::File => "has no target",
-            Missing::Ignored => "has a target that git ignores",
-            Missing::Outside => "leads above the workspace",
-            Missing::Anchor => "has a target without that anchor",
-            Missing::Line => "has a target without that line",
-        };
-        let reason = format!("{place}`{}` {why}", found.shown());
+        let reason = format!("{place}{missing} of `{}` does not exist", found.shown());
         self.failures.push(Failure::at(check, path, reason));
     }
 
     /// Adds another.
     pub(super) fn add(&mut self, other: Tally) {
         self.changed += other.changed;
-        self.repaired += other.repaired;
         self.failures.extend(other.failures);
         self.before.add(other.before);
         self.after.add(other.after);
@@ -120,33 +109,31 @@ impl Tally {
     pub(super) fn counts(&self, evidence: &Evidence<'_>) -> Counts {
         let mut counts = counts::found(evidence);
         counts.insert("files".to_owned(), self.changed);
-        counts.extend(self.after.counts());
+        counts.extend(self.after.counts().map(|(name, count)| (name.to_owned(), count)));
         counts.extend(self.repairs());
         counts
     }
 
-    fn repairs(&self) -> Counts {
+    fn repairs(&self) -> Vec<(String, u64)> {
+        let all = ("repairs".to_owned(), self.repairs.values().sum());
         let kinds = self.repairs.iter().map(|(kind, count)| (format!("repairs_{}", kind.name()), *count));
-        kinds.chain([("repairs".to_owned(), self.repaired)]).collect()
+        kinds.chain([all]).collect()
     }
 
     /// The differences from the record.
     pub(super) fn compare(&self, evidence: &Evidence<'_>) -> Vec<Failure> {
         let mut compare = Compare::files(evidence, self.changed);
-        let (before, repairs) = (self.before.counts(), self.repairs());
-        // A count of zero may be left out, and a count that is recorded is measured.
-        for name in names(&before, &evidence.baseline.counts, "links_") {
-            compare.baseline(name, before.get(name).copied().unwrap_or_default());
+        for (name, measured) in self.before.counts() {
+            compare.baseline(name, measured);
         }
-        for name in names(&repairs, &evidence.manifest.counts, "repairs") {
-            compare.manifest(name, repairs.get(name).copied().unwrap_or_default());
+        for (name, measured) in self.repairs() {
+            compare.manifest(&name, measured);
+        }
+        let (known, counts) = (self.repairs(), &evidence.manifest.counts);
+        let unknown = counts.keys().filter(|name| name.starts_with("repairs") && !known.iter().any(|(own, _)| own == *name));
+        for name in unknown {
+            compare.manifest(name, 0);
         }
         compare.into_failures()
     }
-}
-
-/// The names of counts that are measured and not zero, or recorded.
-fn names<'c>(measured: &'c Counts, recorded: &'c Counts, begin: &str) -> BTreeSet<&'c String> {
-    let some = measured.iter().filter(|(_, count)| **count > 0).map(|(name, _)| name);
-    some.chain(recorded.keys().filter(|name| name.starts_with(begin))).collect()
 }

@@ -138,7 +138,7 @@ impl Case {
 #[test]
 fn right_links_pass() {
     case(&[
-        ("a.md", "# T\n[a](b/c.md#x-y) [d](b/) [e](<b/d e.md>) [f](b/d%20e.md?x#t) [g](#t) [h](src.rs#L1-L1) [i](http://x)\n"),
+        ("a.md", "# T\n[a](b/c.md#x-y) [d](b/) [e](<b/d e.md>) [f](b/d%20e.md?x#t) [g](#t) [h](src.rs#L1-L2) [i](http://x)\n"),
         ("b/c.md", "## X y\n[r][up]\n\n[up]: ../a.md#t\n"),
         ("b/d e.md", "# t\n<a href=../p.html#q>r</a>"),
         ("p.html", "<p id=q><a href='a.md#t'>x</a>"),
@@ -152,10 +152,9 @@ fn broken_links_are_listed() {
     let tree = case(&[("a.md", "# T\n[a](b.md)\n[b](#u) [c](../x)\n")]);
     tree.fails(&["anchors_exist", "targets_exist"]);
     let measured = tree.measure();
-    assert_eq!(measured.counts["links_broken_file"], 1);
-    assert_eq!(measured.counts["links_broken_outside"], 1);
+    assert_eq!(measured.counts["links_broken_target"], 2);
     assert_eq!(measured.counts["links_broken_anchor"], 1);
-    assert!(measured.failures.iter().any(|failure| failure.reason.starts_with("line 3: `#u` has a target")));
+    assert!(measured.failures.iter().any(|failure| failure.reason.starts_with("line 3: the anchor of `#u`")));
     let allow = json!({"allow_broken": ["b.md", "*#u", {"file": "a.*", "link": "../*"}]});
     case(&[("a.md", "# T\n[a](b.md)\n[b](#u) [c](../x)\n")]).params(allow).fails(&[]);
 }
@@ -244,7 +243,7 @@ fn a_lying_record_is_found() {
     for (record, name) in [
         ("baseline", "links_total"),
         ("baseline", "links_broken"),
-        ("baseline", "links_broken_file"),
+        ("baseline", "links_broken_target"),
         ("baseline", "files_scanned"),
         ("manifest", "repairs"),
         ("manifest", "repairs_case"),
