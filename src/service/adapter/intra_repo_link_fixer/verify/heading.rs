@@ -32,10 +32,9 @@ pub(super) struct Heading<'a> {
 impl Heading<'_> {
     /// The anchor of the heading.
     pub(super) fn anchor(&self, slugger: &mut Slugger) -> String {
-        let text = self.text();
         let text = match self.dialect {
-            Dialect::Hugo => text.rsplit('\n').next().unwrap_or_default().to_owned(),
-            Dialect::Github | Dialect::Gitlab | Dialect::Mdbook | Dialect::Docusaurus => text,
+            Dialect::Hugo => self.first_texts(),
+            Dialect::Github | Dialect::Gitlab | Dialect::Mdbook | Dialect::Docusaurus => self.text(),
         };
         let (text, explicit) = split(self.dialect, &text);
         match explicit {
@@ -43,6 +42,8 @@ impl Heading<'_> {
                 slugger.explicit(&id);
                 id
             }
+            // Hugo gives none to a heading without a text.
+            None if self.dialect == Dialect::Hugo && text.is_empty() => String::new(),
             None => slugger.heading(text),
         }
     }
@@ -50,7 +51,7 @@ impl Heading<'_> {
     /// The text as a reader sees it.
     fn text(&self) -> String {
         let with_images = self.dialect == Dialect::Docusaurus;
-        let has_dashes = matches!(self.dialect, Dialect::Mdbook | Dialect::Hugo);
+        let has_dashes = self.dialect == Dialect::Mdbook;
         let (mut text, mut hidden) = (String::new(), 0_usize);
         for edge in self.node.traverse() {
             match edge {
@@ -72,6 +73,38 @@ impl Heading<'_> {
         }
         text
     }
+}
+
+impl<'a> Heading<'a> {
+    /// The text of Hugo: of each part its first text, of an image that of its description, and of several lines the last.
+    fn first_texts(&self) -> String {
+        let mut text = String::new();
+        for part in self.node.children() {
+            match &part.data().value {
+                NodeValue::SoftBreak | NodeValue::LineBreak => text.clear(),
+                NodeValue::Link(link) if is_autolink(part, &link.url) => {}
+                _ => {
+                    let mut node: Node<'a> = part;
+                    while let Some(first) = node.first_child() {
+                        node = first;
+                    }
+                    match &node.data().value {
+                        NodeValue::Text(part) => text.push_str(&DASHES.replace_all(part, "")),
+                        NodeValue::Code(code) => text.push_str(&code.literal),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        text.trim().to_owned()
+    }
+}
+
+/// True for a link whose text is its URL, as in angle brackets.
+fn is_autolink(node: Node<'_>, url: &str) -> bool {
+    let Some(only) = node.first_child().filter(|first| first.next_sibling().is_none()) else { return false };
+    let is_url = matches!(&only.data().value, NodeValue::Text(text) if text.as_ref() == url);
+    is_url && url.contains(':')
 }
 
 /// The text without its explicit anchor, and that.

@@ -106,7 +106,7 @@ fn slug(dialect: Dialect, text: &str) -> String {
             let mut slug = String::new();
             for c in text.trim().chars() {
                 match c {
-                    ' ' | '\t' | '-' => slug.push('-'),
+                    ' ' | '-' => slug.push('-'),
                     '_' => slug.push('_'),
                     c if HUGO.is_match(c.encode_utf8(&mut [0; 4])) => slug.push(lower(c)),
                     _ => {}
