@@ -18,6 +18,7 @@ use super::{
     escape::Escape,
     foreign::{self, Foreign, Kind, RAW_TEXT, Start},
     json,
+    outline::{BASE, Outline},
     scan::Scan,
     table::{self, Form},
     value::Value,
@@ -61,24 +62,26 @@ impl Page {
 /// Finds every value with URLs. `<noscript>` holds markup too, for browsers without scripts.
 pub(crate) fn scan(bytes: &[u8], json_ld: bool, pulse: Pulse<'_>) -> Result<Page, Error> {
     let mut state = State { bytes, json_ld, empties_foreign: may_empty_foreign(bytes), ..State::default() };
-    state.zone(0..bytes.len(), pulse)?;
-    if state.is_unclear {
-        // The place where a `<noscript>` begins text is then unknown, too.
-        return state.finish(pulse);
-    }
-    let islands = std::mem::take(&mut state.noscripts);
-    state.in_noscript = true;
-    for start in islands {
-        pulse()?;
-        state.zone(start..start + foreign::end_of_text(&bytes[start..], b"noscript"), pulse)?;
-    }
+    state.zones(pulse)?;
     state.finish(pulse)
+}
+
+/// Finds every value with URLs, and the ids.
+pub(crate) fn outline(bytes: &[u8], pulse: Pulse<'_>) -> Result<Outline, Error> {
+    let outline = Some(Outline::default());
+    let mut state = State { bytes, outline, empties_foreign: may_empty_foreign(bytes), ..State::default() };
+    state.zones(pulse)?;
+    let outline = state.outline.take().unwrap_or_default();
+    let Scan { values, skipped } = state.finish(pulse)?.scan;
+    Ok(Outline { values, skipped: skipped.or(outline.skipped), ..outline })
 }
 
 #[derive(Debug, Default)]
 struct State<'a> {
     bytes: &'a [u8],
     json_ld: bool,
+    /// The ids, where an outline is wanted.
+    outline: Option<Outline>,
     values: Vec<Value>,
     /// The places of CSS, with its escape.
     sheets: Vec<(Range<usize>, Escape)>,
@@ -107,6 +110,22 @@ struct State<'a> {
 }
 
 impl State<'_> {
+    /// Scans the file, and each `<noscript>` in it by itself.
+    fn zones(&mut self, pulse: Pulse<'_>) -> Result<(), Error> {
+        let bytes = self.bytes;
+        self.zone(0..bytes.len(), pulse)?;
+        if self.is_unclear {
+            // The place where a `<noscript>` begins text is then unknown, too.
+            return Ok(());
+        }
+        self.in_noscript = true;
+        for start in std::mem::take(&mut self.noscripts) {
+            pulse()?;
+            self.zone(start..start + foreign::end_of_text(&bytes[start..], b"noscript"), pulse)?;
+        }
+        Ok(())
+    }
+
     /// Scans the parts in other languages.
     fn finish(self, pulse: Pulse<'_>) -> Result<Page, Error> {
         let mut scan = Scan { values: self.values, skipped: self.is_unclear.then_some(UNCLEAR) };
@@ -184,6 +203,25 @@ impl State<'_> {
             self.correction = Some((end, format!("</{name}>")));
         }
         self.attributes(&name, kind == Kind::Svg, element.attributes());
+        self.names(&name, element.attributes());
+    }
+
+    /// Takes the ids of an element, where an outline is wanted.
+    fn names(&mut self, element: &str, attributes: &[Attribute<'_>]) {
+        let Some(outline) = &mut self.outline else { return };
+        for (n, attribute) in attributes.iter().enumerate() {
+            let name = attribute.name();
+            let is_base = element == "base" && name == "href";
+            let is_name = name == "id" || (name == "name" && element == "a");
+            if !(is_base || is_name) || attributes[..n].iter().any(|earlier| earlier.name() == name) {
+                continue;
+            }
+            if is_base {
+                outline.skipped = Some(BASE);
+            } else {
+                outline.names.push(htmlize::unescape_attribute(attribute.value()).into_owned());
+            }
+        }
     }
 
     /// The kind of the element in a browser; the page is unclear if the parser takes it for another.
@@ -219,14 +257,17 @@ impl State<'_> {
             let name = attribute.name();
             let is_style = name == "style";
             let known = is_style || (name == "content" && element == "meta");
-            if !(known || table::form(element, in_svg, &name).is_some()) || !seen.insert(name.clone()) {
+            // Components of MDX are elements of any name.
+            let is_link = self.outline.is_some() && matches!(name.as_str(), "href" | "src");
+            let listed = table::form(element, in_svg, &name).or(is_link.then_some(Form::Url));
+            if !(known || listed.is_some()) || !seen.insert(name.clone()) {
                 continue;
             }
             if is_style {
                 self.style(attribute);
                 continue;
             }
-            let form = if known { meta_form(attributes) } else { table::form(element, in_svg, &name) };
+            let form = if known { meta_form(attributes) } else { listed };
             if let (Some(form), Some(location)) = (form, attribute.value_source_location()) {
                 let range = location.bytes();
                 let range = self.position(range.start)..self.position(range.end);

@@ -11,6 +11,7 @@ use super::{
     destination::{self, Definition},
     escape::Escape,
     html,
+    outline::{Outline, Part},
     scan::Scan,
     table::Form,
     text,
@@ -35,6 +36,7 @@ const FOLDED: &str = "a link in its HTML goes over several lines of a quote or a
 struct Open<'a> {
     kind: LinkType,
     url: CowStr<'a>,
+    is_image: bool,
     /// The end of its content.
     inside_end: usize,
 }
@@ -42,6 +44,10 @@ struct Open<'a> {
 #[derive(Debug, Default)]
 struct Document<'a> {
     text: &'a str,
+    json_ld: bool,
+    /// The headings and ids, where an outline is wanted.
+    outline: Option<Outline>,
+    in_heading: bool,
     scan: Scan,
     links: Vec<Open<'a>>,
     in_code: bool,
@@ -62,8 +68,22 @@ pub(crate) fn scan(text: &str, json_ld: bool, pulse: Pulse<'_>) -> Result<Scan, 
     let matter = front_matter(text);
     let mut scan = Scan::default();
     scan.add_part(text.as_bytes(), (matter.clone(), Escape::Plain), |matter| text::scan(matter, pulse))?;
-    scan.add_part(text.as_bytes(), (matter.end..text.len(), Escape::Plain), |body| self::body(body, json_ld, pulse))?;
+    scan.add_part(text.as_bytes(), (matter.end..text.len(), Escape::Plain), |body| {
+        self::body(Document { text: body, json_ld, ..Document::default() }, pulse).map(|read| read.scan)
+    })?;
     Ok(scan)
+}
+
+/// Finds the links to other files, the headings and the ids. Front matter and bare URLs are left out.
+pub(crate) fn outline(text: &str, pulse: Pulse<'_>) -> Result<Outline, Error> {
+    let start = front_matter(text).end;
+    let document = Document { text: &text[start..], outline: Some(Outline::default()), ..Document::default() };
+    let Document { mut scan, outline, .. } = body(document, pulse)?;
+    for value in &mut scan.values {
+        value.range = start + value.range.start..start + value.range.end;
+    }
+    let outline = outline.unwrap_or_default();
+    Ok(Outline { values: scan.values, skipped: scan.skipped.or(outline.skipped), ..outline })
 }
 
 /// YAML between lines of `---`, or TOML between lines of `+++`, at the beginning.
@@ -91,8 +111,8 @@ fn is_marker(text: &str) -> bool {
     is_task || text.starts_with("[^")
 }
 
-fn body(text: &str, json_ld: bool, pulse: Pulse<'_>) -> Result<Scan, Error> {
-    let mut document = Document { text, ..Document::default() };
+fn body<'a>(mut document: Document<'a>, pulse: Pulse<'_>) -> Result<Document<'a>, Error> {
+    let text = document.text;
     let mut parser = Parser::new_ext(text, OPTIONS).into_offset_iter();
     for (n, (event, range)) in parser.by_ref().enumerate() {
         if n % STRIDE == 0 {
@@ -103,32 +123,36 @@ fn body(text: &str, json_ld: bool, pulse: Pulse<'_>) -> Result<Scan, Error> {
     document.gaps.push(document.covered..text.len());
     let known = parser.reference_definitions().iter();
     document.definitions(known.map(|(_, known)| (known.span.start, (known.span.end, &*known.dest))).collect());
-    for run in std::mem::take(&mut document.runs) {
-        let urls = text::autolinks(&text[run.clone()]).map(|url| run.start + url.start..run.start + url.end);
-        document.scan.values.extend(urls.map(|url| Value::new(url, Escape::MarkdownText, Form::Url)));
+    if document.outline.is_none() {
+        for run in std::mem::take(&mut document.runs) {
+            let urls = text::autolinks(&text[run.clone()]).map(|url| run.start + url.start..run.start + url.end);
+            document.scan.values.extend(urls.map(|url| Value::new(url, Escape::MarkdownText, Form::Url)));
+        }
     }
     for (n, part) in std::mem::take(&mut document.html).into_iter().enumerate() {
         if n % STRIDE == 0 {
             pulse()?;
         }
-        document.html(&part, json_ld, pulse)?;
+        document.html(&part, pulse)?;
     }
-    if !html::scan(document.folded.as_bytes(), json_ld, pulse)?.scan.values.is_empty() {
+    let folded = std::mem::take(&mut document.folded);
+    if !document.html_values(folded.as_bytes(), pulse)?.values.is_empty() {
         document.scan.skipped = Some(FOLDED);
     }
     document.scan.values.sort_by_key(|value| value.range.start);
-    Ok(document.scan)
+    Ok(document)
 }
 
 impl<'a> Document<'a> {
     fn event(&mut self, event: Event<'a>, range: Range<usize>) {
         self.cover(&event, &range);
+        self.heading(&event);
         match event {
             Event::Start(Tag::Link { link_type: kind, dest_url: url, .. }) => {
-                self.links.push(Open { kind, url, inside_end: range.start + "[".len() });
+                self.links.push(Open { kind, url, is_image: false, inside_end: range.start + "[".len() });
             }
             Event::Start(Tag::Image { link_type: kind, dest_url: url, .. }) => {
-                self.links.push(Open { kind, url, inside_end: range.start + "![".len() });
+                self.links.push(Open { kind, url, is_image: true, inside_end: range.start + "![".len() });
             }
             Event::End(TagEnd::Link | TagEnd::Image) => {
                 if let Some(link) = self.links.pop() {
@@ -145,6 +169,27 @@ impl<'a> Document<'a> {
             Event::Html(_) | Event::Text(_) if self.in_html => self.html_line(range),
             Event::InlineHtml(html) => self.inline_html(&html, range),
             Event::Text(_) if !self.in_code => self.run(range),
+            _ => {}
+        }
+    }
+
+    /// Takes the text of headings, where an outline is wanted.
+    fn heading(&mut self, event: &Event<'_>) {
+        let Some(outline) = &mut self.outline else { return };
+        match event {
+            Event::Start(Tag::Heading { .. }) => {
+                outline.headings.push(Vec::new());
+                self.in_heading = true;
+            }
+            Event::End(TagEnd::Heading(_)) => self.in_heading = false,
+            _ => {}
+        }
+        let Some(parts) = outline.headings.last_mut().filter(|_| self.in_heading) else { return };
+        let is_alt = self.links.iter().any(|link| link.is_image);
+        match event {
+            Event::Text(text) => parts.push((if is_alt { Part::Alt } else { Part::Text }, text.to_string())),
+            Event::Code(text) => parts.push((if is_alt { Part::Alt } else { Part::Code }, text.to_string())),
+            Event::SoftBreak | Event::HardBreak => parts.push((Part::Break, String::new())),
             _ => {}
         }
     }
@@ -270,13 +315,13 @@ impl<'a> Document<'a> {
     }
 
     /// Scans a part with raw HTML by itself.
-    fn html(&mut self, lines: &[Range<usize>], json_ld: bool, pulse: Pulse<'_>) -> Result<(), Error> {
+    fn html(&mut self, lines: &[Range<usize>], pulse: Pulse<'_>) -> Result<(), Error> {
         let part = Decoded::of_pieces(self.text, lines);
         // Without these there are neither attributes nor URLs of CSS.
         if !part.text.contains(['=', '(', '@']) {
             return Ok(());
         }
-        let found = html::scan(part.text.as_bytes(), json_ld, pulse)?.scan;
+        let found = self.html_values(part.text.as_bytes(), pulse)?;
         self.scan.skipped = self.scan.skipped.or(found.skipped);
         for value in found.values {
             let length = value.range.len();
@@ -287,5 +332,15 @@ impl<'a> Document<'a> {
             self.scan.values.push(value);
         }
         Ok(())
+    }
+
+    /// The values of raw HTML. An outline takes its ids at once.
+    fn html_values(&mut self, html: &[u8], pulse: Pulse<'_>) -> Result<Scan, Error> {
+        let Some(outline) = &mut self.outline else {
+            return Ok(html::scan(html, self.json_ld, pulse)?.scan);
+        };
+        let found = html::outline(html, pulse)?;
+        outline.names.extend(found.names);
+        Ok(Scan { values: found.values, skipped: found.skipped })
     }
 }

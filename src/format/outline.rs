@@ -1,0 +1,35 @@
+//! The links and anchors of a document, each with its place or its text.
+
+use super::value::Value;
+
+/// The reason to leave a page alone whose links begin elsewhere.
+pub(super) const BASE: &str = "it has a `<base href>`, so that its links begin elsewhere";
+
+/// The links of a document, and the things in it that links may name.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outline {
+    /// Every value with links, in the order of the file, none inside another.
+    pub(crate) values: Vec<Value>,
+    /// The text of each heading, in the order of the file.
+    pub(crate) headings: Vec<Heading>,
+    /// Explicit ids and names.
+    pub(crate) names: Vec<String>,
+    /// The reason to leave the file alone; none if it can be edited.
+    pub(crate) skipped: Option<&'static str>,
+}
+
+/// The text of a heading, in its parts.
+pub(crate) type Heading = Vec<(Part, String)>;
+
+/// A part of a heading's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Running text.
+    Text,
+    /// Code.
+    Code,
+    /// The alternative text of an image.
+    Alt,
+    /// The end of a line.
+    Break,
+}
