@@ -1,0 +1,115 @@
+//! The links and anchors of one file. It knows no other file.
+
+use std::{collections::BTreeSet, ops::Range};
+
+use super::{params::Params, reference::Reference, slug};
+use crate::{
+    base::{error::Error, pulse::Pulse},
+    format::{
+        html, markdown,
+        outline::Outline,
+        pieces::pieces,
+        value::{Decoded, Value},
+    },
+};
+
+/// The format of a file with links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Markdown, and MDX as far as it is Markdown.
+    Markdown,
+    /// HTML.
+    Html,
+}
+
+/// The endings of names, with their formats.
+const ENDINGS: &[(&str, Kind)] = &[
+    (".md", Kind::Markdown),
+    (".markdown", Kind::Markdown),
+    (".mdown", Kind::Markdown),
+    (".mkd", Kind::Markdown),
+    (".mkdn", Kind::Markdown),
+    (".mdx", Kind::Markdown),
+    (".html", Kind::Html),
+    (".htm", Kind::Html),
+    (".xhtml", Kind::Html),
+];
+
+/// A link within the repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    /// Its number among all links of the file, from 0.
+    pub(super) n: usize,
+    /// The value that holds it.
+    pub(super) value: Value,
+    /// Its place in the decoded value.
+    pub(super) piece: Range<usize>,
+    /// Its destination.
+    pub(super) reference: Reference,
+}
+
+/// A file with links.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Page {
+    /// The number of links, external ones too.
+    pub(super) total: usize,
+    /// The links within the repository.
+    pub(super) links: Vec<Link>,
+    /// The anchors.
+    pub(super) anchors: BTreeSet<String>,
+    /// The reason to leave the file alone.
+    pub(super) skipped: Option<&'static str>,
+}
+
+impl Kind {
+    /// The format that a name says; none for files without links.
+    pub(super) fn of(path: &str) -> Option<Self> {
+        let ends = |ending: &str| {
+            path.len()
+                .checked_sub(ending.len())
+                .and_then(|at| path.get(at..))
+                .is_some_and(|end| end.eq_ignore_ascii_case(ending))
+        };
+        ENDINGS.iter().find(|(ending, _)| ends(ending)).map(|(_, kind)| *kind)
+    }
+
+    /// The outline of a file; none if it is not UTF-8.
+    pub(super) fn outline(self, bytes: &[u8], pulse: Pulse<'_>) -> Result<Option<Outline>, Error> {
+        let Ok(text) = std::str::from_utf8(bytes) else { return Ok(None) };
+        match self {
+            Kind::Markdown => markdown::outline(text, pulse),
+            Kind::Html => html::outline(bytes, pulse),
+        }
+        .map(Some)
+    }
+}
+
+/// Every link of an outline: its value, its place in the decoded value, and its destination.
+pub(super) fn destinations<'a>(
+    bytes: &'a [u8],
+    outline: &'a Outline,
+) -> impl Iterator<Item = (&'a Value, Range<usize>, String)> {
+    outline.values.iter().flat_map(move |value| {
+        let decoded = Decoded::new(&bytes[value.range.clone()], &value.escapes);
+        let pieces = pieces(value.form, &decoded.text).into_iter();
+        let found: Vec<_> = pieces.map(|piece| (value, piece.clone(), decoded.text[piece].to_owned())).collect();
+        found
+    })
+}
+
+/// Reads a file.
+pub(super) fn read(kind: Kind, bytes: &[u8], params: &Params, pulse: Pulse<'_>) -> Result<Page, Error> {
+    let Some(outline) = kind.outline(bytes, pulse)? else {
+        return Ok(Page { skipped: Some("it is not UTF-8"), ..Page::default() });
+    };
+    let mut page = Page { skipped: outline.skipped, ..Page::default() };
+    for (value, piece, destination) in destinations(bytes, &outline) {
+        if let Some(reference) = Reference::parse(&destination, !params.site_root.is_empty()) {
+            page.links.push(Link { n: page.total, value: value.clone(), piece, reference });
+        }
+        page.total += 1;
+    }
+    page.anchors.extend(slug::anchors(&outline.headings, params.anchors));
+    page.anchors.extend(outline.names);
+    Ok(page)
+}

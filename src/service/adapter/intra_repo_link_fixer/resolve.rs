@@ -1,0 +1,241 @@
+//! Resolves links: the target of a path, and the judgement of a fragment. The rules are those of the page on link rules.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::{
+    page::Kind,
+    params::{Dialect, Params},
+    reference::{Reference, decoded, folder, joined},
+    tree::Tree,
+};
+use crate::base::error::{Code, Error};
+
+/// The files whose anchors a folder has where no parameter names one.
+const FRONT_PAGES: &[&str] = &["README.md", "index.md", "_index.md", "index.html"];
+
+/// Beginnings of the anchors of footnotes, which depend on the generator.
+const FOOTNOTES: &[&str] = &["fn-", "fnref-", "fn:", "fnref:", "footnote-", "user-content-fn"];
+
+/// A defect of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Break {
+    /// No file or folder has the path.
+    File,
+    /// The target has no such anchor.
+    Anchor,
+    /// The target has fewer lines.
+    Line,
+    /// The path leads out of the workspace.
+    Outside,
+    /// Git ignores the target.
+    Ignored,
+}
+
+impl Break {
+    /// True if the link leads nowhere. Lines and ignored files are told only: they may be right in another copy of the tree.
+    pub(super) fn is_break(self) -> bool {
+        match self {
+            Break::File | Break::Outside | Break::Anchor => true,
+            Break::Line | Break::Ignored => false,
+        }
+    }
+
+    /// Its name in findings.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Break::File => "file",
+            Break::Anchor => "anchor",
+            Break::Line => "line",
+            Break::Outside => "outside",
+            Break::Ignored => "ignored",
+        }
+    }
+}
+
+/// The target of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    /// The file or folder; empty for the workspace.
+    pub(super) entry: String,
+    /// The file that a fragment leads into.
+    pub(super) page: Page,
+}
+
+/// The file that a fragment leads into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Page {
+    /// This file.
+    File(String),
+    /// None: a folder without a page.
+    None,
+    /// Unknown: it is behind a symbolic link.
+    Unknown,
+}
+
+/// The contents of a target that fragments name.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// The anchors of a page; none if they are unknown.
+    pub(super) anchors: Option<BTreeSet<String>>,
+    /// The number of lines of a text; none if it is not one.
+    pub(super) lines: Option<u64>,
+}
+
+/// Reads the facts of a file; the flag asks for its lines.
+pub(super) type Look<'a> = &'a (dyn Fn(&str, bool) -> Result<Arc<Facts>, Error> + Sync);
+
+/// Tells of a path that the tree does not list: true for a folder, false for another entry, none if nothing is there.
+pub(super) type OnDisk<'a> = &'a (dyn Fn(&str) -> Option<bool> + Sync);
+
+/// The tree, and the rules by which links lead to its files.
+#[derive(Clone, Copy)]
+pub(super) struct Rules<'a> {
+    pub(super) tree: &'a Tree,
+    pub(super) params: &'a Params,
+    pub(super) look: Look<'a>,
+    pub(super) on_disk: OnDisk<'a>,
+}
+
+impl Rules<'_> {
+    /// Checks the folders that the parameters name.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let wrong = |root: &&String| joined("", root).is_none_or(|root| !self.tree.has_folder(&root));
+        match self.params.site_root.iter().find(wrong) {
+            None => Ok(()),
+            Some(root) => {
+                Err(Error::new(Code::InvalidInput, format!("`{root}` in `params.site_root` is not a folder"))
+                    .hint("give folders relative to the workspace's root, such as `docs`, or `.`"))
+            }
+        }
+    }
+
+    /// The target of a path in a file; the path as it is written.
+    pub(super) fn target(&self, file: &str, path: &str) -> Option<Target> {
+        let path = decoded(path);
+        if path.is_empty() {
+            return Some(self.file(file.to_owned()));
+        }
+        self.places(file, &path).iter().find_map(|place| self.at(place, path.ends_with('/')))
+    }
+
+    /// The paths beneath the workspace that a decoded path may mean, in order.
+    pub(super) fn places(&self, file: &str, path: &str) -> Vec<String> {
+        match path.starts_with('/') {
+            true => self.params.site_root.iter().filter_map(|root| joined(root, path)).collect(),
+            false => joined(folder(file), path).into_iter().collect(),
+        }
+    }
+
+    /// The target at a path beneath the workspace.
+    pub(super) fn at(&self, place: &str, ends_in_slash: bool) -> Option<Target> {
+        let exact = || match place {
+            _ if !ends_in_slash && self.tree.has_file(place) => Some(self.file(place.to_owned())),
+            _ if self.tree.has_folder(place) => self.folder(place),
+            _ if self.tree.is_below_link(place) || self.tree.is_link(place) => {
+                Some(Target { entry: place.to_owned(), page: Page::Unknown })
+            }
+            _ => match (self.on_disk)(place) {
+                Some(true) => self.folder(place),
+                Some(false) if !ends_in_slash => Some(self.file(place.to_owned())),
+                Some(false) | None => None,
+            },
+        };
+        let otherwise = || self.spelled_otherwise(place).into_iter().find(|path| self.has_file(path));
+        exact().or_else(|| otherwise().map(|path| self.file(path)))
+    }
+
+    /// True if Git ignores a target, or does not know it.
+    pub(super) fn is_ignored(&self, target: &Target) -> bool {
+        let Target { entry, page } = target;
+        let is_listed = self.tree.has_file(entry) || self.tree.has_folder(entry);
+        !is_listed && *page != Page::Unknown
+    }
+
+    fn has_file(&self, path: &str) -> bool {
+        self.tree.has_file(path) || (!self.tree.has_folder(path) && (self.on_disk)(path) == Some(false))
+    }
+
+    /// The files that a path may name without its extension, or with that of its page, in order.
+    pub(super) fn spelled_otherwise(&self, place: &str) -> Vec<String> {
+        if place.is_empty() {
+            return Vec::new();
+        }
+        let extended = self.params.extensions.iter().map(|extension| format!("{place}.{extension}"));
+        let stem = place.strip_suffix(".html");
+        let sources =
+            stem.into_iter().flat_map(|stem| self.params.html_from.iter().map(move |end| format!("{stem}.{end}")));
+        extended.chain(sources).collect()
+    }
+
+    fn file(&self, path: String) -> Target {
+        let page = if self.tree.is_link(&path) { Page::Unknown } else { Page::File(path.clone()) };
+        Target { entry: path, page }
+    }
+
+    fn folder(&self, path: &str) -> Option<Target> {
+        let page = |names: &mut dyn Iterator<Item = &str>| {
+            names.filter_map(|name| joined(path, name)).find(|page| self.has_file(page))
+        };
+        let page = match &self.params.index {
+            Some(names) if !names.is_empty() => self.file(page(&mut names.iter().map(String::as_str))?).page,
+            Some(_) | None => page(&mut FRONT_PAGES.iter().copied()).map_or(Page::None, |page| self.file(page).page),
+        };
+        Some(Target { entry: path.to_owned(), page })
+    }
+
+    /// The judgement of a link's fragment in its target.
+    pub(super) fn fragment(&self, reference: &Reference, target: &Target) -> Result<Option<Break>, Error> {
+        match reference.fragment() {
+            Some(fragment) => self.fragment_in(fragment, reference.is_plain(), target),
+            None => Ok(None),
+        }
+    }
+
+    /// The judgement of a fragment in a target; none if it is right.
+    pub(super) fn fragment_in(&self, fragment: &str, is_plain: bool, target: &Target) -> Result<Option<Break>, Error> {
+        if fragment.is_empty()
+            || fragment.eq_ignore_ascii_case("top")
+            || FOOTNOTES.iter().any(|start| fragment.starts_with(start))
+        {
+            return Ok(None);
+        }
+        let page = match &target.page {
+            Page::File(page) => page,
+            Page::None => return Ok(Some(Break::Anchor)),
+            Page::Unknown => return Ok(None),
+        };
+        let is_page = Kind::of(page).is_some_and(|kind| kind == Kind::Html || !is_plain);
+        if is_page {
+            let facts = (self.look)(page, false)?;
+            let is_known = |anchors: &BTreeSet<String>| self.names(anchors, &decoded(fragment));
+            return Ok((!facts.anchors.as_ref().is_none_or(is_known)).then_some(Break::Anchor));
+        }
+        let Some(lines) = line_numbers(fragment) else { return Ok(None) };
+        let facts = (self.look)(page, true)?;
+        let is_there = |last: u64| lines.iter().all(|line| (1..=last).contains(line));
+        Ok((!facts.lines.is_none_or(is_there)).then_some(Break::Line))
+    }
+
+    fn names(&self, anchors: &BTreeSet<String>, fragment: &str) -> bool {
+        let has_prefix = matches!(self.params.anchors, Dialect::Github | Dialect::Gitlab);
+        let bare = fragment.strip_prefix("user-content-").filter(|_| has_prefix);
+        anchors.contains(fragment) || bare.is_some_and(|bare| anchors.contains(bare))
+    }
+}
+
+/// The numbers in `L10`, `L10-L20`, `L10-20` or `L10C3-L20C8`; none for other fragments.
+fn line_numbers(fragment: &str) -> Option<Vec<u64>> {
+    let number = |text: &str| {
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| text.parse().unwrap_or(u64::MAX))
+    };
+    let line = |text: &str| match text.split_once('C') {
+        Some((line, column)) => number(column).and_then(|_| number(line)),
+        None => number(text),
+    };
+    let rest = fragment.strip_prefix('L')?;
+    match rest.split_once('-') {
+        None => Some(vec![line(rest)?]),
+        Some((first, last)) => Some(vec![line(first)?, line(last.strip_prefix('L').unwrap_or(last))?]),
+    }
+}

@@ -1,0 +1,93 @@
+//! The files and folders of a tree, looked up by path, by name and without regard to case. It reads nothing.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::OnceLock,
+};
+
+use super::reference::{folder, name};
+use crate::base::path::RepoPath;
+
+/// An index of the entries that Git does not ignore.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    files: BTreeSet<String>,
+    links: BTreeSet<String>,
+    /// With the workspace itself, which is empty.
+    folders: BTreeSet<String>,
+    by_name: OnceLock<BTreeMap<String, Vec<String>>>,
+    by_lower_case: OnceLock<BTreeMap<String, Vec<String>>>,
+}
+
+impl Tree {
+    /// Takes the paths of regular files and of symbolic links.
+    pub(super) fn new(files: &[RepoPath], links: &[RepoPath]) -> Self {
+        let texts = |paths: &[RepoPath]| paths.iter().map(|path| path.as_str().to_owned()).collect::<BTreeSet<_>>();
+        let (files, links) = (texts(files), texts(links));
+        let mut folders = BTreeSet::from([String::new()]);
+        for path in files.iter().chain(&links) {
+            let mut at = folder(path);
+            while !at.is_empty() && folders.insert(at.to_owned()) {
+                at = folder(at);
+            }
+        }
+        Tree { files, links, folders, ..Tree::default() }
+    }
+
+    /// True for a regular file or a symbolic link.
+    pub(super) fn has_file(&self, path: &str) -> bool {
+        self.files.contains(path) || self.is_link(path)
+    }
+
+    /// True for a symbolic link.
+    pub(super) fn is_link(&self, path: &str) -> bool {
+        self.links.contains(path)
+    }
+
+    /// True for a folder with entries.
+    pub(super) fn has_folder(&self, path: &str) -> bool {
+        self.folders.contains(path)
+    }
+
+    /// True if a part of the path before its last is a symbolic link.
+    pub(super) fn is_below_link(&self, path: &str) -> bool {
+        if self.links.is_empty() {
+            return false;
+        }
+        let mut at = folder(path);
+        while !at.is_empty() {
+            if self.is_link(at) {
+                return true;
+            }
+            at = folder(at);
+        }
+        false
+    }
+
+    /// The files with that name in any case, sorted.
+    pub(super) fn named(&self, wanted: &str) -> &[String] {
+        let all = || self.files.iter().map(|path| (name(path).to_lowercase(), path.clone()));
+        grouped(&self.by_name, all, &wanted.to_lowercase())
+    }
+
+    /// The files and folders whose path differs from this in case at most, sorted.
+    pub(super) fn in_any_case(&self, wanted: &str) -> &[String] {
+        let all = || self.files.iter().chain(&self.folders).map(|path| (path.to_lowercase(), path.clone()));
+        grouped(&self.by_lower_case, all, &wanted.to_lowercase())
+    }
+}
+
+type Groups = BTreeMap<String, Vec<String>>;
+
+fn grouped<'a, I: Iterator<Item = (String, String)>>(
+    groups: &'a OnceLock<Groups>,
+    all: impl FnOnce() -> I,
+    wanted: &str,
+) -> &'a [String] {
+    let made = || {
+        let mut groups = Groups::new();
+        all().for_each(|(key, path)| groups.entry(key).or_default().push(path));
+        groups
+    };
+    groups.get_or_init(made).get(wanted).map_or(&[], Vec::as_slice)
+}
