@@ -178,7 +178,9 @@ impl Reasons {
         let folder = |path: &str| path.rsplit('/').nth(1).unwrap_or_default().to_lowercase();
         let mut all = BTreeSet::new();
         let mut near = BTreeSet::new();
-        for path in variants {
+        // The files that stand for a folder have names of their own.
+        let is_index = |path: &str| path.rsplit_once('/').is_some_and(|(folder, _)| variants.contains(folder));
+        for path in variants.iter().filter(|path| !is_index(path)) {
             for found in self.names.get(&name(path)).into_iter().flatten() {
                 all.insert(found.as_str());
                 near.extend((folder(found) == folder(path)).then_some(found.as_str()));
