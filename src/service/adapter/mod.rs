@@ -7,6 +7,7 @@ pub mod counts;
 pub mod deadline;
 pub mod envelope;
 pub mod evidence;
+pub mod intra_repo_link_fixer;
 pub mod jsonl;
 pub mod link_updater;
 pub mod survey;
@@ -29,7 +30,7 @@ use crate::{
 };
 
 /// Every built-in adapter, sorted by name.
-pub const ADAPTERS: &[&dyn Adapter] = &[&link_updater::LinkUpdater];
+pub const ADAPTERS: &[&dyn Adapter] = &[&intra_repo_link_fixer::IntraRepoLinkFixer, &link_updater::LinkUpdater];
 
 /// A tool whose changes are deterministic and provable.
 ///

@@ -1,0 +1,268 @@
+//! Discovers and proposes: counts links, finds the broken ones, and writes the repairs that are certain.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use super::{
+    diagnosis::{self, Defect},
+    history::History,
+    page::{self, Kind, Page},
+    params::Params,
+    repair::{Broken, Decision, Fix, How, Repairer},
+    resolve::{Facts, Rules},
+    rewrite::{self, Original},
+    tree::Tree,
+};
+use crate::{
+    base::{
+        change::{Change, Content, Stamp},
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    service::adapter::{
+        Context,
+        contract::{Counts, Finding, Invocation, Proposal},
+        deadline::Deadline,
+        survey::{Look, Results, Surveyed, survey},
+    },
+    system::{
+        git::Trace,
+        workspace::{self, Globs},
+    },
+};
+
+/// Larger files have no known anchors, in bytes.
+const LARGEST: u64 = 64 << 20;
+
+/// The reason that a certain repair is left out.
+const UNWRITTEN: &str = "its new destination can't be written in its place";
+
+/// Reads every file of the target and repairs its links.
+pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str]) -> Result<Proposal, Error> {
+    let params = Params::parse(&input.params)?;
+    let mut survey = survey(ctx, input, looked_at, |source| {
+        let Some(kind) = Kind::of(source.path) else { return Ok(Look::Skip("it is no page")) };
+        let page = page::read(kind, source.bytes, &params, &|| source.pulse())?;
+        Ok(page.skipped.map_or_else(|| Look::Read(page), Look::Skip))
+    })?;
+    survey.check_skipped(params.on_skip)?;
+    let deadline = Deadline::begin(input, "resolving the links");
+    let known = survey.files.iter_mut().map(|file| {
+        let anchors = Some(std::mem::take(&mut file.found.anchors));
+        (file.path.to_string(), Arc::new(Facts { anchors, lines: None }))
+    });
+    let facts = Known { ctx, params: &params, deadline, pages: known.collect(), others: Mutex::default() };
+    let tree = tree(ctx)?;
+    let look = |path: &str, lines: bool| facts.look(path, lines);
+    let on_disk = |path: &str| on_disk(ctx, path);
+    let rules = Rules { tree: &tree, params: &params, look: &look, on_disk: &on_disk };
+    let fixer = Fixer { ctx, deadline, rules };
+    let results = fixer.results(&survey.files)?;
+    survey.propose(results)
+}
+
+/// Lists every entry of the workspace that Git does not ignore.
+fn tree(ctx: &Context<'_>) -> Result<Tree, Error> {
+    let all = Globs::parse(&["**"])?;
+    let files = ctx.view.list(&all, ctx.threads)?.paths;
+    let mut links = ctx.view.list_entries(&all, ctx.threads)?.paths;
+    links.retain(|path| files.binary_search(path).is_err());
+    Ok(Tree::new(&files, &links))
+}
+
+/// Tells of a path on the disk: true for a folder.
+fn on_disk(ctx: &Context<'_>, path: &str) -> Option<bool> {
+    let path = RepoPath::parse(path).ok()?;
+    if ctx.view.overlay().get(&path).is_some() {
+        return None;
+    }
+    let found = ctx.view.workspace().stat(&path).ok().flatten()?;
+    Some(found.is_folder())
+}
+
+/// The facts of targets, each read once.
+struct Known<'a> {
+    ctx: &'a Context<'a>,
+    params: &'a Params,
+    deadline: Deadline,
+    pages: BTreeMap<String, Arc<Facts>>,
+    /// Those of files that the survey did not read.
+    others: Mutex<BTreeMap<(String, bool), Arc<Facts>>>,
+}
+
+impl Known<'_> {
+    fn look(&self, path: &str, lines: bool) -> Result<Arc<Facts>, Error> {
+        if let Some(facts) = self.pages.get(path).filter(|_| !lines) {
+            return Ok(Arc::clone(facts));
+        }
+        let key = (path.to_owned(), lines);
+        if let Some(facts) = self.others.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok(Arc::clone(facts));
+        }
+        let facts = Arc::new(self.read(path, lines)?);
+        self.others.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&facts));
+        Ok(facts)
+    }
+
+    fn read(&self, path: &str, lines: bool) -> Result<Facts, Error> {
+        let Some(content) = self.ctx.view.read_within(&RepoPath::parse(path)?, LARGEST)? else {
+            return Ok(Facts::default());
+        };
+        let pulse = || self.deadline.check(self.ctx);
+        let bytes = content.bytes.as_slice();
+        if lines {
+            let text = std::str::from_utf8(bytes).ok();
+            return Ok(Facts { anchors: None, lines: text.map(|text| text.lines().count() as u64) });
+        }
+        let Some(kind) = Kind::of(path).filter(|_| std::str::from_utf8(bytes).is_ok()) else {
+            return Ok(Facts::default());
+        };
+        Ok(Facts { anchors: Some(page::read(kind, bytes, self.params, &pulse)?.anchors), lines: None })
+    }
+}
+
+/// Finds broken links, and repairs them.
+struct Fixer<'a> {
+    ctx: &'a Context<'a>,
+    deadline: Deadline,
+    rules: Rules<'a>,
+}
+
+/// The broken links of a file after their repair.
+#[derive(Debug, Default)]
+struct Mended {
+    /// The number of links that were repaired in each way.
+    ways: BTreeMap<How, u64>,
+    change: Option<Change>,
+    findings: Vec<Finding>,
+}
+
+type File = Surveyed<Page>;
+
+impl Fixer<'_> {
+    fn results(&self, files: &[File]) -> Result<Results, Error> {
+        let pulse = || self.deadline.check(self.ctx);
+        self.rules.check()?;
+        let defects = workspace::parallel_map(self.ctx.threads, files, |file| {
+            diagnosis::defects(&self.rules, (&file.path, &file.found), &pulse)
+        });
+        let defects = defects.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let needs_history = defects.iter().flatten().any(|defect| !defect.is_allowed && defect.target.is_none());
+        let history = if needs_history { self.history()? } else { History::default() };
+        let repairer = Repairer { rules: self.rules, history: &history };
+        repairer.check_choices()?;
+        let defective: Vec<(&File, &Vec<Defect>)> =
+            files.iter().zip(&defects).filter(|(_, defects)| !defects.is_empty()).collect();
+        let mended = workspace::parallel_map(self.ctx.threads, &defective, |(file, defects)| {
+            pulse()?;
+            self.mended(&repairer, file, defects)
+        });
+        let mut results = Results { counts: baseline(files, &defects), ..Results::default() };
+        let mut total = Mended::default();
+        for mended in mended {
+            let Mended { ways, change, findings } = mended?;
+            ways.into_iter().for_each(|(how, links)| *total.ways.entry(how).or_default() += links);
+            results.changes.extend(change);
+            results.findings.extend(findings);
+        }
+        let ways = How::ALL.map(|how| (how.count().to_owned(), total.ways.get(&how).copied().unwrap_or_default()));
+        results.changed = Counts::from(ways);
+        results.changed.insert("repairs".to_owned(), total.ways.values().sum());
+        Ok(results)
+    }
+
+    fn history(&self) -> Result<History, Error> {
+        let mut history = History::default();
+        for renamed in (self.ctx.renames)()?.renamed {
+            history.add(&renamed.from, &renamed.to, renamed.trace == Trace::Content);
+        }
+        Ok(history)
+    }
+
+    fn mended(&self, repairer: &Repairer<'_>, file: &File, defects: &[Defect]) -> Result<Mended, Error> {
+        let defects: Vec<&Defect> = defects.iter().filter(|defect| !defect.is_allowed).collect();
+        if defects.is_empty() {
+            return Ok(Mended::default());
+        }
+        let content = self.content(&file.path, file.before)?;
+        let mut decisions = Vec::with_capacity(defects.len());
+        for Defect { link, why, target, .. } in &defects {
+            let reference = &file.found.links[*link].reference;
+            decisions.push(repairer.decide(Broken {
+                file: &file.path,
+                reference,
+                why: *why,
+                target: target.as_ref(),
+            })?);
+        }
+        let fix = |(defect, decision): (&&Defect, &'_ Decision)| match decision {
+            Decision::Fix(fix) => Some((defect.link, fix.clone())),
+            Decision::Open(..) => None,
+        };
+        let fixes: Vec<(usize, Fix)> = defects.iter().zip(&decisions).filter_map(fix).collect();
+        let kind = Kind::of(&file.path).unwrap_or(Kind::Markdown);
+        let original = Original { path: &file.path, kind, bytes: &content, page: &file.found };
+        let rewritten = rewrite::rewrite(&self.rules, original, &fixes, &|| self.deadline.check(self.ctx))?;
+        let written: BTreeSet<usize> = rewritten.written.into_iter().collect();
+        let mut mended = Mended::default();
+        for (defect, decision) in defects.into_iter().zip(decisions) {
+            let (reason, candidates) = match decision {
+                Decision::Fix(fix) if written.contains(&defect.link) => {
+                    *mended.ways.entry(fix.how).or_default() += 1;
+                    continue;
+                }
+                Decision::Fix(fix) => {
+                    (UNWRITTEN.to_owned(), fix.target.map(|target| target.entry).into_iter().collect())
+                }
+                Decision::Open(reason, candidates) => (reason, candidates),
+            };
+            mended.findings.push(finding(file, &content, defect, (reason, candidates)));
+        }
+        mended.change = rewritten.bytes.map(|bytes| {
+            let after = Some(Content::new(bytes, file.before.mode));
+            Change { path: file.path.clone(), before: Some(file.before), after }
+        });
+        Ok(mended)
+    }
+
+    /// The bytes of a file that the survey has read.
+    fn content(&self, path: &RepoPath, before: Stamp) -> Result<Vec<u8>, Error> {
+        let content = self.ctx.view.read(path)?;
+        if content.stamp() != before {
+            return Err(Error::new(Code::StalePreimage, format!("`{path}` changed while its links were resolved"))
+                .hint("run it again; nothing was changed"));
+        }
+        Ok(content.into_bytes())
+    }
+}
+
+fn finding(file: &File, bytes: &[u8], defect: &Defect, (reason, mut candidates): (String, Vec<String>)) -> Finding {
+    let link = &file.found.links[defect.link];
+    let line = memchr::memchr_iter(b'\n', &bytes[..link.value.range.start]).count() as u64 + 1;
+    candidates.sort();
+    Finding {
+        path: file.path.clone(),
+        line: Some(line),
+        place: link.reference.text().to_owned(),
+        kind: defect.why.name().to_owned(),
+        reason,
+        candidates,
+    }
+}
+
+/// The counts before the change.
+fn baseline(files: &[File], defects: &[Vec<Defect>]) -> Counts {
+    let links = files.iter().map(|file| file.found.links.len() as u64).sum();
+    let breaks: Vec<&Defect> = defects.iter().flatten().filter(|defect| defect.why.is_break()).collect();
+    let number = |is_wanted: fn(&Defect) -> bool| breaks.iter().filter(|defect| is_wanted(defect)).count() as u64;
+    let all = [
+        ("links_total", links),
+        ("links_allowed", number(|defect| defect.is_allowed)),
+        ("links_broken", number(|defect| !defect.is_allowed)),
+        ("links_broken_target", number(|defect| !defect.is_allowed && defect.target.is_none())),
+        ("links_broken_anchor", number(|defect| !defect.is_allowed && defect.target.is_some())),
+    ];
+    all.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
+}

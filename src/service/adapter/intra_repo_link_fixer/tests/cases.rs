@@ -1,0 +1,114 @@
+//! Cases of other projects: anchors of headings, and links of documents as lychee extracts them.
+
+use std::{fs::File, io::Read, path::Path};
+
+use flate2::read::GzDecoder;
+use serde::{Deserialize, de::DeserializeOwned};
+
+use super::super::{
+    page::{Kind, destinations},
+    params::Dialect,
+    slug,
+};
+use crate::format::{outline::Part, text};
+
+#[derive(Deserialize)]
+struct Slugs {
+    headings: Vec<String>,
+    slugs: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Extract {
+    id: String,
+    language: String,
+    text: String,
+    include_verbatim: bool,
+    wikilinks: bool,
+    links: Vec<Link>,
+}
+
+#[derive(Deserialize)]
+struct Link {
+    url: String,
+}
+
+fn cases<T: DeserializeOwned>(name: &str) -> Vec<T> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/corpora/md-links/{name}.jsonl.gz"));
+    let mut text = String::new();
+    GzDecoder::new(File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn headings_get_the_anchors_of_github() {
+    for case in cases::<Slugs>("slugs") {
+        let headings: Vec<_> = case.headings.into_iter().map(|text| vec![(Part::Text, text)]).collect();
+        assert_eq!(slug::anchors(&headings, Dialect::Github), case.slugs);
+    }
+}
+
+#[test]
+fn links_are_those_that_lychee_extracts() {
+    for case in cases::<Extract>("lychee_extract") {
+        let expected: Vec<&str> = case.links.iter().map(|link| link.url.as_str()).collect();
+        assert_eq!(extracted(&case), expected, "{}", case.id);
+    }
+}
+
+/// The links of a document by the policy of lychee: no addresses of mail without `mailto:`, no hints to connect, and on request
+/// the URLs in code and wiki links.
+fn extracted(case: &Extract) -> Vec<String> {
+    let kind = if case.language == "html" { Kind::Html } else { Kind::Markdown };
+    let source = case.text.as_str();
+    let outline = kind.outline(source.as_bytes(), &|| Ok(())).unwrap().unwrap();
+    let links = destinations(source.as_bytes(), &outline);
+    let mut found: Vec<(usize, String)> = links
+        .filter(|(value, ..)| !is_hint(source, value.range.start))
+        .map(|(value, piece, url)| (value.range.start + piece.start, url))
+        .filter(|(_, url)| !is_mail(url))
+        .collect();
+    if case.include_verbatim {
+        found.extend(in_code(source));
+    }
+    if case.wikilinks {
+        let wiki = source.match_indices("[[").map(|(at, _)| at + "[[".len());
+        found.extend(wiki.filter_map(|at| Some((at, source[at..].split_once("]]")?.0.to_owned()))));
+    }
+    found.sort();
+    found.into_iter().map(|(_, url)| url).collect()
+}
+
+fn is_hint(source: &str, at: usize) -> bool {
+    let tag = &source[source[..at].rfind('<').unwrap_or_default()..];
+    let tag = &tag[..tag.find('>').unwrap_or(tag.len())];
+    tag.starts_with("<link") && ["preconnect", "dns-prefetch"].iter().any(|hint| tag.contains(hint))
+}
+
+fn is_mail(url: &str) -> bool {
+    url.contains('@') && !url.contains(':')
+}
+
+/// The URLs in the text of `<code>` and `<pre>`, outside of tags.
+fn in_code(source: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (open, close) in [("<code", "</code>"), ("<pre", "</pre>")] {
+        for (start, _) in source.match_indices(open) {
+            let Some(length) = source[start..].find(close) else { continue };
+            let part = &source[start..start + length];
+            let mut at = 0;
+            for piece in part.split_inclusive(['<', '>']) {
+                if piece.ends_with('<') {
+                    let urls = text::autolinks(piece).map(|url| (start + at + url.start, piece[url].to_owned()));
+                    found.extend(urls);
+                }
+                at += piece.len();
+            }
+            let rest = part.rfind('>').map_or(0, |at| at + 1);
+            found.extend(
+                text::autolinks(&part[rest..]).map(|url| (start + rest + url.start, part[rest..][url].to_owned())),
+            );
+        }
+    }
+    found
+}
