@@ -83,7 +83,7 @@ impl Writer {
                 text.push(',');
             }
         }
-        text + &self.space("//") + close
+        text + self.space("//").as_str() + close
     }
 
     fn line_end(&mut self) -> String {
@@ -151,7 +151,7 @@ impl Writer {
     fn inline(&mut self, value: &Value) -> String {
         match value {
             Value::Array(items) => {
-                let items: Vec<String> = items.iter().map(|item| self.space("#") + &self.inline(item)).collect();
+                let items: Vec<String> = items.iter().map(|item| self.space("#") + self.inline(item).as_str()).collect();
                 format!("[{}{}]", items.join(","), self.space("#"))
             }
             Value::Object(members) => {
