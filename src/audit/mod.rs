@@ -5,6 +5,7 @@
 
 pub(crate) mod css;
 pub(crate) mod definition;
+pub(crate) mod document;
 pub(crate) mod json;
 pub(crate) mod link;
 pub(crate) mod markdown;

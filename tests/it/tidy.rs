@@ -28,11 +28,14 @@ const READERS: &[&str] = &["format", "audit"];
 
 /// Crates that parse formats, each with the side that may name it.
 const PARSERS: &[(&str, &str)] = &[
+    ("boon", "audit"),
     ("cssparser", "format"),
     ("comrak", "audit"),
     ("granit_parser", "format"),
     ("html5gum", "audit"),
     ("htmlize", "format"),
+    ("jsonc_parser", "audit"),
+    ("libyaml_safer", "audit"),
     ("lol_html", "format"),
     ("pulldown_cmark", "format"),
     ("quick_xml", "format"),
@@ -433,6 +436,7 @@ fn no_thread_is_started_without_a_look_at_whether_there_is_one() {
 /// The line where a file first names a crate outside tests.
 fn names_crate(source: &Source, name: &str) -> Option<usize> {
     let path = format!("{name}::");
-    let begins = |at: usize| !source.code[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.'));
+    let begins =
+        |at: usize| !source.code[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.'));
     source.code.match_indices(&path).map(|(at, _)| at).find(|at| begins(*at) && !source.is_test(*at))
 }

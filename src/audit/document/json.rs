@@ -1,0 +1,107 @@
+//! JSON, JSONC and JSON5, by the parser of `jsonc-parser`.
+
+use std::ops::Range;
+
+use jsonc_parser::{
+    CollectOptions, ParseOptions,
+    ast::{ObjectPropName, Value as Node},
+    common::Ranged,
+    parse_to_ast,
+};
+use serde_json::{Map, Number, Value};
+
+use super::{Atom, DEEPEST, Document, Syntax, join};
+
+/// Reads a text.
+pub(super) fn read(syntax: Syntax, text: &str) -> Result<Document, String> {
+    let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let offset = text.len() - body.len();
+    if syntax == Syntax::Json {
+        serde_json::from_str::<serde::de::IgnoredAny>(body).map_err(|error| error.to_string())?;
+    }
+    let (comments, json5) = (syntax != Syntax::Json, syntax == Syntax::Json5);
+    let options = ParseOptions {
+        allow_comments: comments,
+        allow_trailing_commas: comments,
+        allow_loose_object_property_names: json5,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: json5,
+        allow_hexadecimal_numbers: json5,
+        allow_unary_plus_numbers: json5,
+        allow_bare_decimal_point_numbers: json5,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: json5,
+    };
+    let parsed = parse_to_ast(body, &CollectOptions::default(), &options).map_err(|error| error.to_string())?;
+    let root = parsed.value.ok_or("it is empty")?;
+    let mut reader = Reader { offset, atoms: Vec::new() };
+    let value = reader.value(&root, String::new(), 0)?;
+    Ok(Document { value, atoms: reader.atoms })
+}
+
+struct Reader {
+    offset: usize,
+    atoms: Vec<Atom>,
+}
+
+impl Reader {
+    fn atom(&mut self, pointer: &str, is_key: bool, node: &impl Ranged) {
+        let Range { start, end } = node.start()..node.end();
+        let range = start + self.offset..end + self.offset;
+        self.atoms.push(Atom { pointer: pointer.to_owned(), is_key, range });
+    }
+
+    fn value(&mut self, node: &Node<'_>, at: String, depth: usize) -> Result<Value, String> {
+        if depth > DEEPEST {
+            return Err("it is nested too deeply".to_owned());
+        }
+        match node {
+            Node::Object(object) => {
+                let mut map = Map::new();
+                for member in &object.properties {
+                    let name = match &member.name {
+                        ObjectPropName::String(name) => name.value.as_ref(),
+                        ObjectPropName::Word(name) => name.value,
+                    };
+                    let pointer = join(&at, name);
+                    self.atom(&pointer, true, &member.name);
+                    let value = self.value(&member.value, pointer, depth + 1)?;
+                    if map.insert(name.to_owned(), value).is_some() {
+                        return Err(format!("the member `{name}` stands twice"));
+                    }
+                }
+                return Ok(Value::Object(map));
+            }
+            Node::Array(array) => {
+                let items = array.elements.iter().enumerate();
+                let items = items.map(|(n, item)| self.value(item, join(&at, &n.to_string()), depth + 1));
+                return items.collect::<Result<Vec<_>, _>>().map(Value::Array);
+            }
+            _ => self.atom(&at, false, node),
+        }
+        match node {
+            Node::StringLit(text) => Ok(Value::String(text.value.to_string())),
+            Node::NumberLit(number) => decoded(number.value).map(Value::Number),
+            Node::BooleanLit(truth) => Ok(Value::Bool(truth.value)),
+            Node::NullKeyword(_) | Node::Object(_) | Node::Array(_) => Ok(Value::Null),
+        }
+    }
+}
+
+/// A number as JSON or JSON5 writes it.
+fn decoded(text: &str) -> Result<Number, String> {
+    if let Ok(number) = serde_json::from_str(text) {
+        return Ok(number);
+    }
+    let wrong = || format!("`{text}` is no number that can be represented");
+    let (sign, body) = text.strip_prefix('-').map_or((1.0, text.trim_start_matches('+')), |body| (-1.0, body));
+    let hexadecimal = body.strip_prefix("0x").or_else(|| body.strip_prefix("0X"));
+    if let Some(digits) = hexadecimal {
+        let number = i128::from_str_radix(digits, 16).map_err(|_| wrong())? * if sign < 0.0 { -1 } else { 1 };
+        return Number::from_i128(number).ok_or_else(wrong);
+    }
+    if body.bytes().all(|byte| byte.is_ascii_digit()) {
+        return serde_json::from_str(text.trim_start_matches('+')).map_err(|_| wrong());
+    }
+    body.parse::<f64>().ok().and_then(|number| Number::from_f64(sign * number)).ok_or_else(wrong)
+}

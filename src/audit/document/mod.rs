@@ -1,0 +1,83 @@
+//! JSON, YAML and TOML with the places of their keys and scalars in the text, and the comparison of two texts outside of them.
+//!
+//! Values are those of JSON. A date of TOML is its text. Infinity and not-a-number are refused, and so are duplicate keys.
+
+mod json;
+mod outside;
+mod toml;
+mod yaml;
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+pub(crate) use self::outside::{Cut, outside};
+
+/// The depth of values that is read.
+const DEEPEST: usize = 128;
+
+/// The syntax of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Syntax {
+    /// RFC 8259.
+    Json,
+    /// JSON with comments and trailing commas.
+    Jsonc,
+    /// JSON5.
+    Json5,
+    /// YAML 1.2, one document.
+    Yaml,
+    /// TOML.
+    Toml,
+}
+
+/// A key or a scalar in the text. Containers have none of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Atom {
+    /// The pointer of the value or member.
+    pub(crate) pointer: String,
+    /// True for the key of the member, false for the value.
+    pub(crate) is_key: bool,
+    /// The place in the text.
+    pub(crate) range: Range<usize>,
+}
+
+/// A document that was read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Document {
+    /// The value.
+    pub(crate) value: Value,
+    /// Its keys and scalars, in the order of the text.
+    pub(crate) atoms: Vec<Atom>,
+}
+
+/// Reads a text; the error is the reason that it is not of its syntax.
+pub(crate) fn read(syntax: Syntax, text: &str) -> Result<Document, String> {
+    let mut document = match syntax {
+        Syntax::Json | Syntax::Jsonc | Syntax::Json5 => json::read(syntax, text)?,
+        Syntax::Yaml => yaml::read(text)?,
+        Syntax::Toml => toml::read(text)?,
+    };
+    document.atoms.sort_by_key(|atom| (atom.range.start, atom.range.end));
+    Ok(document)
+}
+
+/// The line of a byte, from 1.
+pub(crate) fn line(text: &str, at: usize) -> u64 {
+    let newlines = text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count();
+    newlines as u64 + 1
+}
+
+/// The pointer to a member or item of the value at `pointer`.
+fn join(pointer: &str, token: &str) -> String {
+    let mut joined = pointer.to_owned();
+    joined.push('/');
+    for c in token.chars() {
+        match c {
+            '~' => joined.push_str("~0"),
+            '/' => joined.push_str("~1"),
+            c => joined.push(c),
+        }
+    }
+    joined
+}

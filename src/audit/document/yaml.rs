@@ -1,0 +1,197 @@
+//! YAML, by the events of `libyaml-safer`, with the core schema of YAML 1.2.
+
+use std::collections::BTreeMap;
+
+use libyaml_safer::{Event, EventData, Mark, Parser, ScalarStyle};
+use serde_json::{Map, Number, Value};
+
+use super::{Atom, DEEPEST, Document, join};
+
+/// The largest number of values that aliases may add to a document.
+const MOST_COPIED: usize = 100_000;
+
+/// Reads a text with one document.
+pub(super) fn read(text: &str) -> Result<Document, String> {
+    let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut bytes = body.as_bytes();
+    let mut parser = Parser::new();
+    parser.set_input_string(&mut bytes);
+    let offset = text.len() - body.len();
+    let mut places: Vec<usize> = body.char_indices().map(|(at, _)| at + offset).collect();
+    places.push(text.len());
+    let mut reader = Reader { parser, text, places, atoms: Vec::new(), anchors: BTreeMap::new(), copied: 0 };
+    let mut value = None;
+    loop {
+        let event = reader.next()?;
+        match event.data {
+            EventData::StreamStart { .. } | EventData::DocumentEnd { .. } => {}
+            EventData::DocumentStart { .. } if value.is_some() => return Err("it has several documents".to_owned()),
+            EventData::DocumentStart { .. } => {
+                let event = reader.next()?;
+                value = Some(reader.value(event, String::new(), 0)?);
+            }
+            EventData::StreamEnd => break,
+            _ => return Err("it has an unexpected part".to_owned()),
+        }
+    }
+    Ok(Document { value: value.unwrap_or_default(), atoms: reader.atoms })
+}
+
+struct Reader<'t> {
+    parser: Parser<'t>,
+    text: &'t str,
+    /// The byte of each character.
+    places: Vec<usize>,
+    atoms: Vec<Atom>,
+    anchors: BTreeMap<String, Value>,
+    copied: usize,
+}
+
+impl Reader<'_> {
+    fn next(&mut self) -> Result<Event, String> {
+        self.parser.parse().map_err(|error| error.to_string())
+    }
+
+    fn place(&self, mark: Mark) -> usize {
+        let index = usize::try_from(mark.index).unwrap_or(usize::MAX);
+        self.places.get(index).copied().unwrap_or(self.text.len())
+    }
+
+    fn atom(&mut self, pointer: &str, is_key: bool, (start, end): (Mark, Mark)) {
+        let (start, end) = (self.place(start), self.place(end));
+        // The end of a block scalar is the begin of the next line that is not empty.
+        let trimmed = self.text.get(start..end).map_or(0, |text| text.trim_end().len());
+        self.atoms.push(Atom { pointer: pointer.to_owned(), is_key, range: start..start + trimmed });
+    }
+
+    fn value(&mut self, event: Event, at: String, depth: usize) -> Result<Value, String> {
+        if depth > DEEPEST {
+            return Err("it is nested too deeply".to_owned());
+        }
+        let marks = (event.start_mark, event.end_mark);
+        let (anchor, value) = match event.data {
+            EventData::Alias { anchor } => {
+                self.atom(&at, false, marks);
+                let value = self.anchors.get(&anchor).cloned().ok_or_else(|| format!("`*{anchor}` means nothing"))?;
+                self.copied += size(&value);
+                if self.copied > MOST_COPIED {
+                    return Err("its aliases make it too large".to_owned());
+                }
+                return Ok(value);
+            }
+            EventData::Scalar { anchor, tag, value, style, .. } => {
+                self.atom(&at, false, marks);
+                (anchor, scalar(&value, tag.as_deref(), style == ScalarStyle::Plain)?)
+            }
+            EventData::SequenceStart { anchor, .. } => (anchor, self.sequence(&at, depth)?),
+            EventData::MappingStart { anchor, .. } => (anchor, self.mapping(&at, depth)?),
+            _ => return Err("it has an unexpected part".to_owned()),
+        };
+        if let Some(anchor) = anchor {
+            self.anchors.insert(anchor, value.clone());
+        }
+        Ok(value)
+    }
+
+    fn sequence(&mut self, at: &str, depth: usize) -> Result<Value, String> {
+        let mut items = Vec::new();
+        loop {
+            let event = self.next()?;
+            if matches!(event.data, EventData::SequenceEnd) {
+                return Ok(Value::Array(items));
+            }
+            items.push(self.value(event, join(at, &items.len().to_string()), depth + 1)?);
+        }
+    }
+
+    fn mapping(&mut self, at: &str, depth: usize) -> Result<Value, String> {
+        let (mut map, mut merged) = (Map::new(), Vec::new());
+        loop {
+            let event = self.next()?;
+            let marks = (event.start_mark, event.end_mark);
+            let (name, is_plain) = match event.data {
+                EventData::MappingEnd => break,
+                EventData::Scalar { value, style, tag: None, .. } => (value, style == ScalarStyle::Plain),
+                _ => return Err("it has a key that is no text".to_owned()),
+            };
+            let pointer = join(at, &name);
+            self.atom(&pointer, true, marks);
+            let event = self.next()?;
+            let value = self.value(event, pointer, depth + 1)?;
+            if is_plain && name == "<<" {
+                merged.push(value);
+            } else if map.insert(name.clone(), value).is_some() {
+                return Err(format!("the member `{name}` stands twice"));
+            }
+        }
+        for source in merged {
+            let sources = if let Value::Array(sources) = source { sources } else { vec![source] };
+            for source in sources {
+                let Value::Object(source) = source else { return Err("it merges what is no mapping".to_owned()) };
+                for (name, value) in source {
+                    map.entry(name).or_insert(value);
+                }
+            }
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Object(map) => 1 + map.values().map(size).sum::<usize>(),
+        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+fn scalar(text: &str, tag: Option<&str>, is_plain: bool) -> Result<Value, String> {
+    match tag {
+        Some("tag:yaml.org,2002:str" | "!") => Ok(Value::String(text.to_owned())),
+        None if !is_plain => Ok(Value::String(text.to_owned())),
+        _ => core(text),
+    }
+}
+
+/// A plain scalar by the core schema.
+fn core(text: &str) -> Result<Value, String> {
+    let beyond = || format!("`{text}` is a number that can't be represented");
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Ok(Value::Null),
+        "true" | "True" | "TRUE" => return Ok(Value::Bool(true)),
+        "false" | "False" | "FALSE" => return Ok(Value::Bool(false)),
+        _ => {}
+    }
+    for (prefix, radix) in [("0o", 8), ("0x", 16)] {
+        if let Some(digits) = text.strip_prefix(prefix)
+            && !digits.is_empty()
+            && digits.chars().all(|c| c.is_digit(radix))
+        {
+            return u64::from_str_radix(digits, radix).map(Value::from).map_err(|_| beyond());
+        }
+    }
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !unsigned.is_empty() && digits(unsigned) {
+        let plain = text.strip_prefix('+').unwrap_or(text);
+        let whole = plain.parse::<u64>().map(Value::from).or_else(|_| plain.parse::<i64>().map(Value::from));
+        return match whole {
+            Ok(whole) if text != "-0" => Ok(whole),
+            _ => plain.parse::<f64>().ok().and_then(Number::from_f64).map(Value::Number).ok_or_else(beyond),
+        };
+    }
+    if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN") {
+        return Err(beyond());
+    }
+    let (mantissa, power) = unsigned.split_once(['e', 'E']).map_or((unsigned, None), |(m, power)| (m, Some(power)));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let is_power = |power: &str| {
+        let power = power.strip_prefix(['-', '+']).unwrap_or(power);
+        !power.is_empty() && digits(power)
+    };
+    let is_float = digits(whole) && digits(fraction) && whole.len() + fraction.len() > 0 && power.is_none_or(is_power);
+    match is_float {
+        true => text.parse::<f64>().ok().and_then(Number::from_f64).map(Value::Number).ok_or_else(beyond),
+        false => Ok(Value::String(text.to_owned())),
+    }
+}
