@@ -11,7 +11,7 @@ use std::fmt;
 use jsonschema::{PatternOptions, ReferencingError, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
 
-pub use self::violation::Violation;
+pub use self::violation::{Violation, explain};
 use crate::base::{
     error::{Code, Error},
     json,

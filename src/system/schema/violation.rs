@@ -41,7 +41,8 @@ impl fmt::Display for Violation {
     }
 }
 
-pub(super) fn explain(error: &ValidationError<'_>, schema: &Value) -> Violation {
+/// The violation that an error of the validator means. `schema` is searched for names that are near to an unknown one.
+pub fn explain(error: &ValidationError<'_>, schema: &Value) -> Violation {
     Violation {
         pointer: error.instance_path().as_str().to_owned(),
         keyword: error.kind().keyword().to_owned(),
