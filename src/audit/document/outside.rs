@@ -11,6 +11,8 @@ pub(crate) enum Cut {
     Member(String),
     /// A value with all that it holds.
     Value(String),
+    /// A scalar in place of another one: all around it stays.
+    Scalar(String),
     /// The name of a member.
     Name(String),
 }
@@ -20,7 +22,7 @@ impl Cut {
         let below = |place: &str| pointer.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'));
         match self {
             Cut::Member(place) => pointer == place || below(place),
-            Cut::Value(place) => (pointer == place && !is_key) || below(place),
+            Cut::Value(place) | Cut::Scalar(place) => (pointer == place && !is_key) || below(place),
             Cut::Name(place) => pointer == place && is_key,
         }
     }
@@ -48,7 +50,8 @@ pub(crate) fn outside(
     let mut comments = BTreeMap::<&str, (i64, i64)>::new();
     for (old, new) in old.gaps.iter().zip(&new.gaps) {
         let is_cut = old.pieces.len() + new.pieces.len() > 2;
-        if !is_cut && old.pieces != new.pieces {
+        let is_exact = old.pieces.len() == new.pieces.len() && !old.is_loose && !new.is_loose;
+        if (!is_cut || is_exact) && old.pieces != new.pieces {
             return Some(new.start);
         }
         let mut rests = [String::new(), String::new()];
@@ -88,6 +91,8 @@ struct Kept<'t> {
 struct Gap<'t> {
     start: usize,
     pieces: Vec<Piece<'t>>,
+    /// True if a cut in it is more than a scalar in place of another.
+    is_loose: bool,
 }
 
 /// A text without keys and scalars.
@@ -109,10 +114,13 @@ impl<'t> Parts<'t> {
             let cut = cuts.iter().filter(|cut| cut.holds(&atom.pointer, atom.is_key));
             let mut cut = cut.peekable();
             let stays = cut.peek().is_none();
-            follows_member = cut.any(|cut| matches!(cut, Cut::Member(_)));
+            let cut: Vec<&Cut> = cut.collect();
+            follows_member = cut.iter().any(|cut| matches!(cut, Cut::Member(_)));
+            // A value that is nothing, as null may be in YAML, has its space before it.
+            gap.is_loose |= cut.iter().any(|cut| !matches!(cut, Cut::Scalar(_))) || (!stays && start == end);
             if stays {
                 parts.kept.push(Kept { text: text.get(start..end).unwrap_or_default(), start });
-                parts.gaps.push(std::mem::replace(&mut gap, Gap { start: end, pieces: Vec::new() }));
+                parts.gaps.push(std::mem::replace(&mut gap, Gap { start: end, ..Gap::default() }));
             }
             at = end;
         }
