@@ -1,86 +1,20 @@
-//! The changes of a file as the verifier derives them, and the fixes that allow each.
+//! The differences that the schema forces, and the fixes that allow each.
 
 use serde_json::Value;
 
 use super::{
     super::params::{DefaultMode, Fixes, RemoveMode},
+    cuts::{Changes, pointer},
     expected::{Expected, mapped, put, take},
     judge::Judge,
 };
 use crate::audit::document::Cut;
-
-/// The places in the old and the new text that may differ.
-#[derive(Debug, Default)]
-pub(super) struct Changes {
-    /// Places in the old text.
-    pub(super) before: Vec<Cut>,
-    /// Places in the new text.
-    pub(super) after: Vec<Cut>,
-    /// Places of the old text by their place in the value now: renamed and moved ones.
-    ways: Vec<(Vec<String>, Vec<String>)>,
-}
 
 /// A difference that only the schema can explain.
 struct Difference<'v> {
     place: Vec<String>,
     old: Option<&'v Value>,
     new: Option<&'v Value>,
-}
-
-pub(super) fn pointer(place: &[String]) -> String {
-    place.iter().fold(String::new(), |at, token| format!("{at}/{}", token.replace('~', "~0").replace('/', "~1")))
-}
-
-impl Changes {
-    /// The place in the old text of a place in the value now.
-    fn origin(&self, place: &[String]) -> Vec<String> {
-        let mut place = place.to_vec();
-        for (from, to) in self.ways.iter().rev() {
-            if place.starts_with(to) {
-                place = [from, &place[to.len()..]].concat();
-            }
-        }
-        place
-    }
-
-    /// A value was written.
-    pub(super) fn written(&mut self, place: &[String], existed: bool) {
-        if existed {
-            self.before.push(Cut::Value(pointer(&self.origin(place))));
-            self.after.push(Cut::Value(pointer(place)));
-        } else {
-            self.after.push(Cut::Member(pointer(place)));
-        }
-    }
-
-    /// A member got another name.
-    pub(super) fn renamed(&mut self, from: &[String], to: &[String]) {
-        self.before.push(Cut::Name(pointer(&self.origin(from))));
-        self.carry(from, to);
-        self.after.push(Cut::Name(pointer(to)));
-    }
-
-    /// A value went elsewhere; the first `known` tokens of its place lead to the first member that is new.
-    pub(super) fn relocated(&mut self, from: &[String], to: &[String], known: usize) {
-        self.before.push(Cut::Member(pointer(&self.origin(from))));
-        self.carry(from, to);
-        (known..=to.len()).for_each(|length| {
-            let cut = if length == to.len() { Cut::Member } else { Cut::Name };
-            self.after.push(cut(pointer(&to[..length])));
-        });
-    }
-
-    /// Later names for the cuts of earlier fixes.
-    fn carry(&mut self, from: &[String], to: &[String]) {
-        let (old, new) = (pointer(from), pointer(to));
-        for cut in &mut self.after {
-            let (Cut::Member(place) | Cut::Value(place) | Cut::Name(place)) = cut;
-            if let Some(rest) = place.strip_prefix(&old).filter(|rest| rest.is_empty() || rest.starts_with('/')) {
-                *place = format!("{new}{rest}");
-            }
-        }
-        self.ways.push((from.to_vec(), to.to_vec()));
-    }
 }
 
 /// Judges the differences that the fixes at pointers leave, and counts them. The error is the reason that one is not allowed.
@@ -99,9 +33,11 @@ pub(super) fn judge(
             .ok_or_else(|| format!("`{}` changed, and no fix allows it", pointer(&place)))?;
         let origin = changes.origin(&place);
         match (old, new) {
-            (Some(_), Some(_)) => {
-                changes.before.push(Cut::Value(pointer(&origin)));
-                changes.after.push(Cut::Value(pointer(&place)));
+            (Some(old), Some(new)) => {
+                let is_scalar = |value: &Value| !value.is_object() && !value.is_array();
+                let cut = if is_scalar(old) && is_scalar(new) { Cut::Scalar } else { Cut::Value };
+                changes.before.push(cut(pointer(&origin)));
+                changes.after.push(cut(pointer(&place)));
             }
             (Some(_), None) => {
                 changes.before.push(Cut::Member(pointer(&origin)));

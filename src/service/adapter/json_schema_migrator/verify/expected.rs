@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     super::params::{Fixes, Params, Wrap},
-    changes::Changes,
+    cuts::Changes,
 };
 
 /// A place: the tokens of a pointer.

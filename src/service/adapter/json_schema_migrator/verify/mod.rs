@@ -5,6 +5,7 @@
 //! and the text outside of them has to be the same.
 
 mod changes;
+mod cuts;
 mod expected;
 mod judge;
 
@@ -13,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use self::{
-    changes::Changes,
+    cuts::Changes,
     expected::expect,
     judge::{Judge, Violation},
 };
