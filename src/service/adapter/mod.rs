@@ -8,6 +8,7 @@ pub mod deadline;
 pub mod envelope;
 pub mod evidence;
 pub mod intra_repo_link_fixer;
+pub mod json_schema_migrator;
 pub mod jsonl;
 pub mod link_updater;
 pub mod survey;
@@ -30,7 +31,8 @@ use crate::{
 };
 
 /// Every built-in adapter, sorted by name.
-pub const ADAPTERS: &[&dyn Adapter] = &[&intra_repo_link_fixer::IntraRepoLinkFixer, &link_updater::LinkUpdater];
+pub const ADAPTERS: &[&dyn Adapter] =
+    &[&intra_repo_link_fixer::IntraRepoLinkFixer, &json_schema_migrator::JsonSchemaMigrator, &link_updater::LinkUpdater];
 
 /// A tool whose changes are deterministic and provable.
 ///
