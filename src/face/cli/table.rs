@@ -351,7 +351,8 @@ pub(super) fn report(report: &record::Report) -> String {
 /// Words that begin with a plural noun, in agreement with a count: `1 link to update`.
 fn agreeing(count: &Value, words: &str) -> String {
     let (noun, rest) = words.find(' ').map_or((words, ""), |end| words.split_at(end));
-    let noun = if *count == 1 { noun.strip_suffix('s').unwrap_or(noun) } else { noun };
+    let singular = if noun.ends_with("xes") { "es" } else { "s" };
+    let noun = if *count == 1 { noun.strip_suffix(singular).unwrap_or(noun) } else { noun };
     format!("{count} {noun}{rest}")
 }
 
