@@ -47,6 +47,7 @@ mod llm_command;
 mod llm_door;
 mod llm_policy;
 mod llm_provider;
+mod migrate_cases;
 mod names;
 mod needs;
 mod net;
