@@ -120,10 +120,12 @@ pub fn renames(root: &Path, environment: &BTreeMap<String, String>, stop: &Arc<A
     }
 }
 
-/// The folders of a repository that its reader reads, wherever they are; none if the folder is in no repository.
+/// The files and folders that the reader of a repository reads, wherever they are; none if the folder is in no repository.
 pub fn readable(root: &Path) -> Vec<PathBuf> {
     let Ok(Some(place)) = Place::find(root) else { return Vec::new() };
+    let files = [settings::SYSTEM, settings::NONE].map(PathBuf::from);
     let mut folders = vec![place.dot_git, place.own, place.common];
+    folders.extend(files);
     folders.sort();
     folders.dedup();
     folders

@@ -20,6 +20,12 @@ use super::{
 };
 use crate::base::error::Error;
 
+/// The settings of the system.
+pub(super) const SYSTEM: &str = "/etc/gitconfig";
+
+/// The file in place of one that the user does not have.
+pub(super) const NONE: &str = "/dev/null";
+
 /// The keys that have an effect, from any of git's files.
 const KEYS: &[&str] = &[
     "core.autocrlf",
@@ -75,7 +81,7 @@ pub(super) fn read(place: &Place, environment: &BTreeMap<String, String>) -> Res
     let xdg = xdg.or_else(|| Some(home.as_ref()?.join(".config"))).map(|folder| folder.join("git"));
     let mut layers = Vec::new();
     let users = [
-        (Some(PathBuf::from("/etc/gitconfig")), Source::System),
+        (Some(PathBuf::from(SYSTEM)), Source::System),
         (xdg.as_ref().map(|folder| folder.join("config")), Source::Git),
         (home.as_ref().map(|home| home.join(".gitconfig")), Source::User),
     ];
@@ -115,7 +121,7 @@ pub(super) fn read(place: &Place, environment: &BTreeMap<String, String>) -> Res
             None => xdg.as_ref().map(|folder| folder.join(name)),
         };
         let path = path.filter(|path| is_short_file(path));
-        let path = path.map_or_else(|| "/dev/null".to_owned(), |path| path.display().to_string());
+        let path = path.map_or_else(|| NONE.to_owned(), |path| path.display().to_string());
         settings.overrides.push(format!("{key}={path}"));
     }
     let is_true = |key: &str| {
