@@ -36,6 +36,8 @@ pub(super) struct Reasons {
     moved: BTreeMap<String, BTreeSet<(String, Trace)>>,
     /// The paths that a file had.
     origins: BTreeMap<String, BTreeSet<String>>,
+    /// The reason that the history is not known as a whole, if any.
+    remark: Option<String>,
 }
 
 impl Kind {
@@ -56,12 +58,14 @@ impl Kind {
 impl Reasons {
     /// Lists the workspace, and reads the renames of its history.
     pub(super) fn new(tree: &Tree<'_>) -> Result<Self, Error> {
-        let mut reasons = Reasons { names: BTreeMap::new(), moved: BTreeMap::new(), origins: BTreeMap::new() };
+        let renames = (tree.ctx.renames)()?;
+        let (names, moved, origins) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut reasons = Reasons { names, moved, origins, remark: renames.remark };
         for path in &tree.entries {
             let name = path.rsplit('/').next().unwrap_or_default().to_lowercase();
             reasons.names.entry(name).or_default().push(path.clone());
         }
-        for Renamed { from, to, trace } in (tree.ctx.renames)()?.renamed {
+        for Renamed { from, to, trace } in renames.renamed {
             let (from, to) = (from.as_str().to_owned(), to.as_str().to_owned());
             if trace == Trace::Rename {
                 reasons.origins.entry(to.clone()).or_default().insert(from.clone());
@@ -169,7 +173,11 @@ impl Reasons {
                 return Ok(Ok(repair));
             }
         }
-        Ok(self.name(&variants, &goals))
+        let told = |why: String| match &self.remark {
+            Some(remark) => format!("{why}; of the history {remark}"),
+            None => why,
+        };
+        Ok(self.name(&variants, &goals).map_err(told))
     }
 
     /// `name`, if the new target is the only one with the old one's name. A name that many folders have counts with its folder.
