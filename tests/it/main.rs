@@ -42,6 +42,7 @@ mod interactive;
 mod json_shapes;
 mod leaks;
 mod ledger;
+mod link_trees;
 mod llm;
 mod llm_command;
 mod llm_door;
