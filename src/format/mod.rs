@@ -4,7 +4,6 @@
 //! names the other.
 
 pub(crate) mod css;
-#[cfg_attr(not(test), expect(dead_code, reason = "no adapter uses all of the editor"))]
 pub(crate) mod document;
 pub(crate) mod escape;
 pub(crate) mod foreign;

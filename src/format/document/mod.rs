@@ -70,6 +70,7 @@ impl Document {
     }
 
     /// The text that was read.
+    #[cfg(test)]
     pub(crate) fn text(&self) -> &str {
         &self.source.text
     }

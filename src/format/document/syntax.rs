@@ -17,20 +17,6 @@ pub(crate) enum Syntax {
     Toml,
 }
 
-impl Syntax {
-    /// The syntax that the extension of a file name tells.
-    pub(crate) fn of_name(name: &str) -> Option<Syntax> {
-        match name.rsplit_once('.')?.1 {
-            "json" => Some(Syntax::Json),
-            "jsonc" => Some(Syntax::Jsonc),
-            "json5" => Some(Syntax::Json5),
-            "yaml" | "yml" => Some(Syntax::Yaml),
-            "toml" => Some(Syntax::Toml),
-            _ => None,
-        }
-    }
-}
-
 /// The place where a text departs from its syntax.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed {

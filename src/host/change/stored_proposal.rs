@@ -87,19 +87,23 @@ impl StoredProposal {
 
     /// The description of the proposal.
     fn describe(&self) -> Value {
+        let findings = &self.proposal.baseline.findings;
         let row = |stat: &Stat| json!({"path": stat.path, "added": stat.lines.added, "removed": stat.lines.removed});
-        json!({
+        let mut description = json!({
             "id": self.id,
             "tool": self.invocation.tool,
             "version": self.invocation.version,
             "phase": "propose",
             "baseline": self.proposal.baseline.counts,
             "skipped": self.proposal.baseline.skipped,
-            "findings": self.proposal.baseline.findings,
             "proposed_changes": self.proposal.counts,
             "files": self.patch.stats.iter().map(row).collect::<Vec<_>>(),
             "artifacts": self.artifacts(),
             "patch": self.patch_path,
-        })
+        });
+        if !findings.is_empty() {
+            description["findings"] = json!(findings);
+        }
+        description
     }
 }

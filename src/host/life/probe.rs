@@ -116,8 +116,10 @@ fn request(context: &Context, run: &RunFolder) -> Result<Request, Error> {
     let invocation = adapter::parse(adapter, &input)?;
     let view = context.view();
     let cancel = context.options.cancel.as_ref();
-    let proposal =
-        adapter.propose(&adapter::Context { view, threads: 1, cancel, renames: &|| Ok(Renames::default()), progress: &|_, _| {} }, &invocation)?;
+    let proposal = adapter.propose(
+        &adapter::Context { view, threads: 1, cancel, renames: &|| Ok(Renames::default()), progress: &|_, _| {} },
+        &invocation,
+    )?;
     let write = |name: &str, bytes: serde_json::Result<Vec<u8>>| {
         let bytes = bytes.map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         run.write(name, &bytes)?;

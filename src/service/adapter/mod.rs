@@ -31,8 +31,11 @@ use crate::{
 };
 
 /// Every built-in adapter, sorted by name.
-pub const ADAPTERS: &[&dyn Adapter] =
-    &[&intra_repo_link_fixer::IntraRepoLinkFixer, &json_schema_migrator::JsonSchemaMigrator, &link_updater::LinkUpdater];
+pub const ADAPTERS: &[&dyn Adapter] = &[
+    &intra_repo_link_fixer::IntraRepoLinkFixer,
+    &json_schema_migrator::JsonSchemaMigrator,
+    &link_updater::LinkUpdater,
+];
 
 /// A tool whose changes are deterministic and provable.
 ///

@@ -151,7 +151,8 @@ impl Writer {
     fn inline(&mut self, value: &Value) -> String {
         match value {
             Value::Array(items) => {
-                let items: Vec<String> = items.iter().map(|item| self.space("#") + self.inline(item).as_str()).collect();
+                let items: Vec<String> =
+                    items.iter().map(|item| self.space("#") + self.inline(item).as_str()).collect();
                 format!("[{}{}]", items.join(","), self.space("#"))
             }
             Value::Object(members) => {

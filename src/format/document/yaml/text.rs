@@ -23,11 +23,6 @@ enum Source<'v> {
     Fresh(&'v Value),
 }
 
-/// The text of a cell in a block whose lines begin with an indentation.
-pub(super) fn cell(pen: &Pen<'_>, cell: usize, indent: &str) -> Step<Text> {
-    source(pen, &Source::Cell(cell), indent, None)
-}
-
 /// The text of a cell in the place of a node.
 pub(super) fn cell_like(pen: &Pen<'_>, cell: usize, indent: &str, place: usize) -> Step<Text> {
     source(pen, &Source::Cell(cell), indent, Some(place))

@@ -26,7 +26,7 @@ const DESCRIPTION: &[Field] = fields! {
 const PROPOSAL: &[Field] = fields! {
     id: "string", tool: "string", version: "string", phase: "string", baseline: "map",
     skipped: "array" = fields! { path: "string", reason: "string" },
-    findings: "array" = fields! {
+    findings: "array?" = fields! {
         path: "string", line: "int?", place: "string", kind: "string", reason: "string", candidates: "array?",
     },
     proposed_changes: "map",

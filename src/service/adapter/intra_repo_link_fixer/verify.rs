@@ -101,7 +101,9 @@ fn examine(
             }
             Some(Read { before: Some(old), after: new })
         }
-        (_, Some(after), Some(format)) if !file.changed => Some(Read { before: None, after: format.read(after, manner)? }),
+        (_, Some(after), Some(format)) if !file.changed => {
+            Some(Read { before: None, after: format.read(after, manner)? })
+        }
         _ => {
             if file.changed {
                 fail("only links in files that can be read were to change");

@@ -42,7 +42,10 @@ fn propose_in(root: &Path, threads: usize, input: &Invocation) -> Result<Proposa
     let (workspace, overlay) = (Workspace::open(root).unwrap(), Overlay::default());
     let cancel = AtomicBool::new(false);
     let view = View::new(&workspace, &overlay);
-    LinkUpdater.propose(&Context { view, threads, cancel: &cancel, renames: &|| Ok(Renames::default()), progress: &|_, _| {} }, input)
+    LinkUpdater.propose(
+        &Context { view, threads, cancel: &cancel, renames: &|| Ok(Renames::default()), progress: &|_, _| {} },
+        input,
+    )
 }
 
 fn tree(files: &[(&str, &[u8])]) -> tempfile::TempDir {

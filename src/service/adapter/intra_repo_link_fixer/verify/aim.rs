@@ -114,7 +114,18 @@ mod tests {
 
     #[test]
     fn destinations_outside_are_external() {
-        let all = ["@site/a", "\\\\a", "http://a", "HTTPS:b", "mailto:x@y", "//host/a", "data:,x", "x-y+z.1:q", "{{ url }}/a", "c:/a"];
+        let all = [
+            "@site/a",
+            "\\\\a",
+            "http://a",
+            "HTTPS:b",
+            "mailto:x@y",
+            "//host/a",
+            "data:,x",
+            "x-y+z.1:q",
+            "{{ url }}/a",
+            "c:/a",
+        ];
         assert!(all.iter().all(|url| local(url).is_none()));
     }
 

@@ -93,7 +93,8 @@ impl Document {
         for (link, span) in page.links.into_iter().zip(page.spans) {
             let line = span.as_ref().map_or(0, |span| {
                 if span.start >= lines.0 {
-                    lines = (span.start, lines.1 + html[lines.0..span.start].iter().filter(|byte| **byte == b'\n').count());
+                    lines =
+                        (span.start, lines.1 + html[lines.0..span.start].iter().filter(|byte| **byte == b'\n').count());
                 }
                 lines.1
             });
@@ -139,7 +140,11 @@ mod tests {
 
     #[test]
     fn definitions_are_links_and_references_are_none() {
-        check("[a][b] [b] [c](d)\n\n[b]: <e f> 'g'\n[h]: i\n", Format::Markdown, &[("d", "d"), ("e f", "<e f>"), ("i", "i")]);
+        check(
+            "[a][b] [b] [c](d)\n\n[b]: <e f> 'g'\n[h]: i\n",
+            Format::Markdown,
+            &[("d", "d"), ("e f", "<e f>"), ("i", "i")],
+        );
         check("```\n[a]: b\n```\n[c]: d\n\nx\n[e]: f\n", Format::Markdown, &[("d", "d")]);
         check("[a]: b `c` d\n\n`[e]: f` [a]\n", Format::Markdown, &[]);
         check("> [a]:\n> b\n\n- [^1]: [c](d)\n\n[a] [^1]\n", Format::Markdown, &[("d", "d"), ("b", "b")]);
@@ -147,14 +152,18 @@ mod tests {
 
     #[test]
     fn html_has_links_and_anchors() {
-        check("<a href='b&amp;c.md' id=x>y</a><img src=d.png srcset='e 1x, f'>", Format::Html, &[
-            ("b&c.md", "b&amp;c.md"),
-            ("d.png", "d.png"),
-            ("e", "e"),
-            ("f", "f"),
-        ]);
-        check("x <a href=\"b.md\">c</a>\n\n> <div>\n> <img src='d'>\n> </div>\n", Format::Markdown, &[("b.md", "b.md"), ("d", "d")]);
-        let anchors = document("<a name=p></a><p id=q>\n\n# r <i id=s>t</i>", Format::Markdown, Dialect::Github).anchors;
+        check(
+            "<a href='b&amp;c.md' id=x>y</a><img src=d.png srcset='e 1x, f'>",
+            Format::Html,
+            &[("b&c.md", "b&amp;c.md"), ("d.png", "d.png"), ("e", "e"), ("f", "f")],
+        );
+        check(
+            "x <a href=\"b.md\">c</a>\n\n> <div>\n> <img src='d'>\n> </div>\n",
+            Format::Markdown,
+            &[("b.md", "b.md"), ("d", "d")],
+        );
+        let anchors =
+            document("<a name=p></a><p id=q>\n\n# r <i id=s>t</i>", Format::Markdown, Dialect::Github).anchors;
         assert_eq!(anchors.iter().map(String::as_str).collect::<Vec<_>>(), ["p", "q", "r-t", "s"]);
     }
 
@@ -170,7 +179,11 @@ mod tests {
         anchors(Dialect::Github, source, &["a-b-d-", "g-h-i", "j--k"]);
         anchors(Dialect::Gitlab, source, &["a-b-d", "g-h-i", "j-k"]);
         anchors(Dialect::Mdbook, source, &["a-b-d", "h", "j--k"]);
-        anchors(Dialect::Docusaurus, "# A ![e](f)\n\n# G {#h}\n\n# I {/* #j */}\n\n# K \\{#l}\n", &["a-e", "h", "j", "l"]);
+        anchors(
+            Dialect::Docusaurus,
+            "# A ![e](f)\n\n# G {#h}\n\n# I {/* #j */}\n\n# K \\{#l}\n",
+            &["a-e", "h", "j", "l"],
+        );
         anchors(Dialect::Hugo, source, &["a-b-d-e", "h", "j--k"]);
         // As Hugo 0.168 makes them.
         for (source, anchor) in [
@@ -191,7 +204,11 @@ mod tests {
         ] {
             anchors(Dialect::Hugo, source, &[anchor]);
         }
-        anchors(Dialect::Hugo, "# Foo {#dup}\n\n# Dup {#dup}\n\n# Dup\n\n# !!\n\n# ??\n\n#\n", &["", "dup", "dup-1", "heading", "heading-1"]);
+        anchors(
+            Dialect::Hugo,
+            "# Foo {#dup}\n\n# Dup {#dup}\n\n# Dup\n\n# !!\n\n# ??\n\n#\n",
+            &["", "dup", "dup-1", "heading", "heading-1"],
+        );
         anchors(Dialect::Hugo, "# A {#a-1}\n\n# A\n\n# A\n", &["a", "a-1", "a-2"]);
     }
 }

@@ -83,7 +83,8 @@ pub(super) fn destination(source: &str, link: Range<usize>, url: &str) -> Option
         let (place, end) = destination_at(bytes, open, url)?;
         (end == link.end).then_some(place)
     });
-    let near = || opens(bytes.len().min(link.start + FARTHEST)).into_iter().find_map(|open| destination_at(bytes, open, url));
+    let near =
+        || opens(bytes.len().min(link.start + FARTHEST)).into_iter().find_map(|open| destination_at(bytes, open, url));
     exact.or_else(|| near().map(|(place, _)| place))
 }
 

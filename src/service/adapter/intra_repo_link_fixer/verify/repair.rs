@@ -134,13 +134,7 @@ impl Reasons {
     }
 
     /// The kind that explains a new path.
-    fn path(
-        &self,
-        tree: &Tree<'_>,
-        file: &RepoPath,
-        old: &Local,
-        hit: &Hit,
-    ) -> Result<Result<Repair, String>, Error> {
+    fn path(&self, tree: &Tree<'_>, file: &RepoPath, old: &Local, hit: &Hit) -> Result<Result<Repair, String>, Error> {
         let goals: BTreeSet<&str> = [Some(hit.path.as_str()), hit.page.as_deref()].into_iter().flatten().collect();
         let is_goal = |path: &str| goals.contains(path);
         let folder = file.parent();
@@ -208,8 +202,7 @@ impl Reasons {
         origins.into_iter().any(|origin| {
             let folder = origin.rsplit_once('/').map_or("", |(folder, _)| folder);
             let Some(path) = joined(folder, &old.written) else { return false };
-            is_goal(&path)
-                || self.moved.get(&path).is_some_and(|targets| targets.iter().any(|(to, _)| is_goal(to)))
+            is_goal(&path) || self.moved.get(&path).is_some_and(|targets| targets.iter().any(|(to, _)| is_goal(to)))
         })
     }
 
@@ -231,7 +224,8 @@ fn decodings(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut last = text.to_owned();
     for _ in 0..4 {
-        let references = crate::audit::spelling::Spelled::decode(last.as_bytes(), &[crate::audit::spelling::Layer::Entities]);
+        let references =
+            crate::audit::spelling::Spelled::decode(last.as_bytes(), &[crate::audit::spelling::Layer::Entities]);
         let next = decoded(&String::from_utf8(references.bytes).unwrap_or_else(|_| last.clone()));
         for text in [next.clone(), next.replace('\\', "/"), next.trim().to_owned(), next.replace('+', " ")] {
             if text != last && !found.contains(&text) {
@@ -245,7 +239,8 @@ fn decodings(text: &str) -> Vec<String> {
 
 /// True if the parameters name the new target for the old one.
 fn is_chosen(params: &Params, old: &Local, new: &Local, hit: &Hit) -> bool {
-    let with = |path: &str, anchor: Option<&String>| anchor.map_or(path.to_owned(), |anchor| format!("{path}#{anchor}"));
+    let with =
+        |path: &str, anchor: Option<&String>| anchor.map_or(path.to_owned(), |anchor| format!("{path}#{anchor}"));
     let goals = [Some(&hit.path), hit.page.as_ref()];
     let is_goal = |text: &String| {
         let (path, anchor) = text.split_once('#').map_or((text.as_str(), None), |(path, anchor)| (path, Some(anchor)));

@@ -130,7 +130,8 @@ impl Tally {
             compare.manifest(&name, measured);
         }
         let (known, counts) = (self.repairs(), &evidence.manifest.counts);
-        let unknown = counts.keys().filter(|name| name.starts_with("repairs") && !known.iter().any(|(own, _)| own == *name));
+        let unknown =
+            counts.keys().filter(|name| name.starts_with("repairs") && !known.iter().any(|(own, _)| own == *name));
         for name in unknown {
             compare.manifest(name, 0);
         }

@@ -94,9 +94,11 @@ impl Case {
         Params::parse(&input.params).unwrap();
         let path = |path: &str| RepoPath::parse(path).unwrap();
         let is_read = |name: &&&str| name.ends_with(".md") || name.ends_with(".html");
-        let files = self.files.keys().filter(is_read).map(|name| {
-            FileHash { path: path(name), sha256: view.hash(&path(name)).unwrap().sha256 }
-        });
+        let files = self
+            .files
+            .keys()
+            .filter(is_read)
+            .map(|name| FileHash { path: path(name), sha256: view.hash(&path(name)).unwrap().sha256 });
         let files: Vec<FileHash> = files.collect();
         let edited = self.after.iter().filter(|(name, text)| self.files.get(*name) != Some(text));
         let changes = edited.map(|(name, text)| Change {
@@ -105,7 +107,8 @@ impl Case {
             after: Some(Content::new(text.clone().into_bytes(), 0o644)),
         });
         let changes = ChangeSet::new(changes.collect()).unwrap();
-        let baseline = BaselineRecord { input: input.clone(), counts: baseline, files, skipped: Vec::new(), findings: Vec::new() };
+        let baseline =
+            BaselineRecord { input: input.clone(), counts: baseline, files, skipped: Vec::new(), findings: Vec::new() };
         let tool = "intra_repo_link_fixer".to_owned();
         let manifest = ManifestRecord { tool, entries: changes.entries(), counts: manifest };
         let looks_at = vec!["**/*.md", "**/*.html"];
@@ -182,7 +185,12 @@ fn repairs_are_counted_by_their_reason() {
 
 #[test]
 fn a_site_has_rules_of_its_own() {
-    let files = [("docs/a.md", "[a](/b) [c](/d/) [e](f.html#g)"), ("docs/b.md", ""), ("docs/d/index.md", ""), ("docs/f.md", "# G")];
+    let files = [
+        ("docs/a.md", "[a](/b) [c](/d/) [e](f.html#g)"),
+        ("docs/b.md", ""),
+        ("docs/d/index.md", ""),
+        ("docs/f.md", "# G"),
+    ];
     let params = json!({"site_root": ["docs"], "extensions": ["md"], "html_from": ["md"], "index": ["index.md"]});
     case(&files).params(params).fails(&[]);
     case(&files).fails(&["targets_exist"]);
@@ -191,17 +199,21 @@ fn a_site_has_rules_of_its_own() {
 
 #[test]
 fn a_site_that_was_missed_is_found() {
-    case(&[("a.md", "[x](B.md) [y](B.md)"), ("b.md", "")]).edit("a.md", "[x](b.md) [y](B.md)").fails(&["targets_exist"]);
-    case(&[("a.md", "[x](B.md#t)"), ("b.md", "# T")]).edit("a.md", "[x](B.md#T)").fails(&[
-        "anchors_exist", "repairs_explained", "targets_exist",
-    ][1..]);
+    case(&[("a.md", "[x](B.md) [y](B.md)"), ("b.md", "")])
+        .edit("a.md", "[x](b.md) [y](B.md)")
+        .fails(&["targets_exist"]);
+    case(&[("a.md", "[x](B.md#t)"), ("b.md", "# T")])
+        .edit("a.md", "[x](B.md#T)")
+        .fails(&["anchors_exist", "repairs_explained", "targets_exist"][1..]);
 }
 
 #[test]
 fn a_right_link_stays() {
     let files = [("a.md", "[x](b.md) [y](C.md)"), ("b.md", ""), ("c.md", "")];
     case(&files).edit("a.md", "[x](c.md) [y](c.md)").fails(&["good_links_kept"]);
-    case(&[("a.md", "[x](http://x/) [y](C.md)"), ("c.md", "")]).edit("a.md", "[x](c.md) [y](c.md)").fails(&["good_links_kept"]);
+    case(&[("a.md", "[x](http://x/) [y](C.md)"), ("c.md", "")])
+        .edit("a.md", "[x](c.md) [y](c.md)")
+        .fails(&["good_links_kept"]);
     let allowed = case(&[("a.md", "[x](B.md)"), ("b.md", "")]).params(json!({"allow_broken": ["B.md"]}));
     allowed.edit("a.md", "[x](b.md)").fails(&["good_links_kept"]);
 }
@@ -210,12 +222,16 @@ fn a_right_link_stays() {
 fn a_guess_has_no_reason() {
     let files = [("a.md", "[x](gone.md)"), ("b.md", ""), ("c/d.md", ""), ("e/d.md", "")];
     case(&files).edit("a.md", "[x](b.md)").fails(&["repairs_explained"]);
-    case(&[("a.md", "[x](d.md)"), ("c/d.md", ""), ("e/d.md", "")]).edit("a.md", "[x](c/d.md)").fails(&["repairs_explained"]);
+    case(&[("a.md", "[x](d.md)"), ("c/d.md", ""), ("e/d.md", "")])
+        .edit("a.md", "[x](c/d.md)")
+        .fails(&["repairs_explained"]);
     let split = case(&files).edit("a.md", "[x](b.md)").renamed("gone.md", "b.md").renamed("gone.md", "c/d.md");
     split.fails(&["repairs_explained"]);
     case(&[("a.md", "[x](B.md#t)"), ("b.md", "# T")]).edit("a.md", "[x](b.md)").fails(&["repairs_explained"]);
     case(&[("a.md", "[x](B.md?q)"), ("b.md", "# T")]).edit("a.md", "[x](b.md)").fails(&["repairs_explained"]);
-    case(&[("a.md", "[x](b.md#u)"), ("b.md", ""), ("c.md", "# U")]).edit("a.md", "[x](c.md#u)").fails(&["repairs_explained"]);
+    case(&[("a.md", "[x](b.md#u)"), ("b.md", ""), ("c.md", "# U")])
+        .edit("a.md", "[x](c.md#u)")
+        .fails(&["repairs_explained"]);
 }
 
 #[test]

@@ -202,7 +202,9 @@ impl<'a> Tree<'a> {
         let Some(format) = format.filter(|format| *format == Format::Html || !is_source) else { return Ok(true) };
         let has_prefix = format == Format::Markdown && matches!(self.params.anchors, Dialect::Github | Dialect::Gitlab);
         let bare = anchor.strip_prefix("user-content-").filter(|_| has_prefix);
-        let fits = |document: &Document| [Some(anchor), bare].into_iter().flatten().any(|text| document.anchors.contains(text));
+        let fits = |document: &Document| {
+            [Some(anchor), bare].into_iter().flatten().any(|text| document.anchors.contains(text))
+        };
         Ok(self.with_anchors(page, when, fits)?.unwrap_or(true))
     }
 
