@@ -9,6 +9,7 @@ pub(crate) mod document;
 pub(crate) mod json;
 pub(crate) mod link;
 pub(crate) mod markdown;
+pub(crate) mod markdown_outline;
 pub(crate) mod markup;
 pub(crate) mod page;
 pub(crate) mod spelling;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::base::{
+    batch::{Answer, Batch},
     call::Call,
     error::{Error, Location},
 };
@@ -53,6 +54,15 @@ pub enum ToWorker {
         /// The place, in bytes.
         cursor: usize,
     },
+    /// Keep the proposing functions of an adapter's source; nothing runs yet.
+    Adapt {
+        /// The source's path.
+        path: String,
+        /// Its text.
+        source: String,
+    },
+    /// Run one of these functions on a batch of files.
+    Work(Batch),
     /// The answer to a call.
     Reply {
         /// The call's id.
@@ -351,6 +361,8 @@ pub enum FromWorker {
     Evaluated(Evaluated),
     /// The completions at a position of it.
     Completed(Completion),
+    /// The answer of an adapter to a batch.
+    Worked(Answer),
     /// The script ended; its last expression.
     Done {
         /// The result.
@@ -385,6 +397,9 @@ pub struct Inspection {
     pub doc: Option<String>,
     /// The literal `WORKFLOW`, as JSON; none if there is none.
     pub header: Option<Value>,
+    /// The literal `ADAPTER`, as JSON; none if it is no adapter.
+    #[serde(default)]
+    pub adapter: Option<Value>,
     /// Every `import`, in the order of the text.
     pub imports: Vec<Import>,
     /// Every call that needs a permission of the header, in the order of the text.

@@ -2,6 +2,7 @@
 //!
 //! Nothing here reads the tree, the clock, the network or a process.
 
+pub mod batch;
 pub mod call;
 pub mod change;
 pub mod diff;

@@ -10,6 +10,7 @@ pub(crate) mod foreign;
 pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod markdown;
+pub(crate) mod markdown_outline;
 pub(crate) mod outline;
 pub(crate) mod pieces;
 pub(crate) mod scan;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::{
     base::{
+        batch::{Answer, Batch},
         call::Call,
         error::{Code, Error, Location},
         frame::{Completion, Evaluated, Input, Inspection, Isolation, Limits, Outcome, Parsed, RunRequest, Shown},
@@ -170,6 +171,18 @@ impl Worker {
             }
             Err(ended) => Err(self.post_mortem(ended, SESSION, last.as_ref())),
         }
+    }
+
+    /// Gives the worker the source of an adapter; it then answers batches and nothing else.
+    pub(super) fn adapt(&mut self, path: &str, source: &str) -> Result<(), Error> {
+        let begun = self.session.adapt(path, source);
+        begun.map_err(|ended| self.post_mortem(ended, &format!("`{path}`"), None))
+    }
+
+    /// The adapter's answer to a batch. The outer error means that the worker died, or would not stop, and was killed.
+    pub(super) fn work(&mut self, path: &str, batch: Batch, stop: Stop<'_>) -> Result<Result<Answer, Error>, Error> {
+        let answer = self.session.work(batch, stop);
+        answer.map_err(|ended| self.post_mortem(ended, &format!("`{path}`"), None))
     }
 
     /// The error for a conversation that ended early.

@@ -37,14 +37,26 @@ pub(super) fn build(request: &RunRequest, limits: &Limits, host: &Host) -> (Engi
     engine.on_debug(move |text, _, _| printer.print(text));
     bindings::register(&mut engine);
 
-    show_names(&mut engine, bindings::object(host), super::value::from_json(request.args.clone()));
+    // Shared, or each use would copy all arguments.
+    let args = super::value::from_json(request.args.clone()).into_read_only().into_shared();
+    show(&mut engine, vec![(HOST, bindings::object(host)), (ARGS, args)]);
     let modules = Modules::default();
     modules.add(&request.sources, &request.imports);
     engine.set_module_resolver(Resolver { modules: modules.clone(), host: host.clone() });
     (engine, modules)
 }
 
-/// Makes `nrv` and `args` visible wherever a script runs; the parser knows them from [`names`].
+/// An engine with the limits of a request and without any function of the host, for adapters; what they print is dropped.
+pub(super) fn confined(limits: &Limits, host: &Host) -> Engine {
+    let mut engine = bare();
+    limit(&mut engine, limits, host);
+    without_time(&mut engine);
+    engine.on_print(|_| {});
+    engine.on_debug(|_, _, _| {});
+    engine
+}
+
+/// Makes values visible wherever a source runs; the parser has to know their names.
 ///
 /// Values in the scope would not reach functions, and a closure in a function does not find values in a global module. The
 /// engine looks for captured variables in the function's scope only, unless this hook knows them.
@@ -52,16 +64,9 @@ pub(super) fn build(request: &RunRequest, limits: &Limits, host: &Host) -> (Engi
     deprecated,
     reason = "the engine marks the hook as volatile, not as going away; no other way reaches closures"
 )]
-fn show_names(engine: &mut Engine, nrv: Dynamic, args: Dynamic) {
-    // Shared, or each use would copy all arguments.
-    let args = args.into_read_only().into_shared();
-    engine.on_var(move |name, _, _| {
-        Ok(match name {
-            HOST => Some(nrv.clone()),
-            ARGS => Some(args.clone()),
-            _ => None,
-        })
-    });
+pub(super) fn show(engine: &mut Engine, values: Vec<(&'static str, Dynamic)>) {
+    engine
+        .on_var(move |name, _, _| Ok(values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())));
 }
 
 fn limit(engine: &mut Engine, limits: &Limits, host: &Host) {

@@ -7,7 +7,7 @@ use crate::{
         error::{Code, Error, Location},
         frame::{Import, Inspection},
     },
-    script::guest::{language, lint, place, source, value},
+    script::guest::{adapter, language, lint, place, places, source, value},
 };
 
 /// The form of a header, for hints.
@@ -20,13 +20,17 @@ pub(super) const HEADER: &str = "WORKFLOW";
 pub(super) fn inspect(path: &str, text: &str, main: bool) -> Inspection {
     let mut found = Inspection { path: path.to_owned(), ..Inspection::default() };
     let engine = language::bare();
-    let scope = language::names();
+    let is_adapter = main && names_adapter(text);
+    let scope = if is_adapter { adapter::names() } else { language::names() };
     match source::compile(&engine, &scope, path, text) {
         Ok(ast) => {
             found.doc = doc(&ast);
             header(&ast, main, &mut found);
             inner_headers(&ast, &mut found);
             imports(&ast, &mut found);
+            if is_adapter {
+                adapter::parts(&ast, &mut found);
+            }
             found.is_module = found.header.is_none() && ast.statements().iter().all(only_defines);
             let is_module = found.is_module || !main;
             let lint::Findings { errors, warnings, uses, functions, module_calls } =
@@ -39,6 +43,14 @@ pub(super) fn inspect(path: &str, text: &str, main: bool) -> Inspection {
     }
     sort(&mut found);
     found
+}
+
+/// True if a line of a text begins with the constant that makes it an adapter.
+fn names_adapter(text: &str) -> bool {
+    text.lines().any(|line| {
+        let mut words = line.split(|c: char| c.is_whitespace() || c == '=').filter(|word| !word.is_empty());
+        matches!(words.next(), Some("const" | "let")) && words.next() == Some(adapter::HEADER)
+    })
 }
 
 /// Sorts everything by its place in the text. A block that several cases of a `switch` share was seen several times.
@@ -99,7 +111,7 @@ fn header(ast: &AST, main: bool, found: &mut Inspection) {
             (None, Some(Err(error))) => Error::new(Code::ScriptSyntax, format!("in `WORKFLOW`, {error}")),
             (None, Some(Ok(value))) => {
                 found.header = Some(value);
-                places(expression, "", found);
+                places::note(expression, "", found);
                 continue;
             }
             (None, None) => continue,
@@ -116,18 +128,6 @@ fn computed(expression: &Expr) -> Option<Position> {
         Expr::Map(..) => computed(value),
         other => other.get_literal_value(None).is_none().then(|| other.start_position()),
     })
-}
-
-/// Notes the places of the keys of a literal map.
-fn places(expression: &Expr, within: &str, found: &mut Inspection) {
-    let Expr::Map(entries, _) = expression else { return };
-    for (name, value) in &entries.0 {
-        let path = if within.is_empty() { name.name.to_string() } else { format!("{within}.{}", name.name) };
-        places(value, &path, found);
-        if let Some(at) = place::location(&found.path, name.pos) {
-            found.places.insert(path, at);
-        }
-    }
 }
 
 /// Refuses a `WORKFLOW` in a block or a function, where it would have no effect.

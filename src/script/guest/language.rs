@@ -16,6 +16,9 @@ pub(super) const HOST: &str = "nrv";
 /// The name of the arguments.
 pub(super) const ARGS: &str = "args";
 
+/// The constant that makes a source an adapter.
+pub(super) const ADAPTER: &str = "ADAPTER";
+
 /// The engine's functions that a script can't use.
 pub(super) const REFUSED: &[&str] = &["eval", "exit", "sleep", "timestamp"];
 

@@ -248,6 +248,8 @@ fn stop(frame: Option<&ToWorker>) -> Error {
             | ToWorker::Parse { .. }
             | ToWorker::Evaluate(_)
             | ToWorker::Complete { .. }
+            | ToWorker::Adapt { .. }
+            | ToWorker::Work(_)
             | ToWorker::Text { .. }
             | ToWorker::Reply { .. },
         ) => Error::new(Code::Internal, "the host sent a frame that does not belong here"),

@@ -3,6 +3,7 @@
 //! Nothing here touches a file, the network or a clock: the process could not if it tried. A binding turns its arguments
 //! into a [`crate::base::call::Call`] and the reply into a value; pure functions run here.
 
+pub mod adapter;
 pub mod bindings;
 mod engine;
 mod fault;
@@ -13,6 +14,7 @@ mod limit;
 mod link;
 mod lint;
 mod place;
+mod places;
 mod run;
 mod source;
 mod syntax;
@@ -29,7 +31,7 @@ use std::{
 use rhai::Engine;
 
 use crate::{
-    base::frame::{FromWorker, Isolation, Limits, ToWorker},
+    base::frame::{FromWorker, Inspection, Isolation, Limits, ToWorker},
     script::guest::link::{SharedWire, Wire},
 };
 
@@ -92,6 +94,11 @@ pub fn on_thread(reader: PipeReader, writer: PipeWriter) -> io::Result<JoinHandl
     Builder::new().name("script".to_owned()).stack_size(STACK).spawn(body)
 }
 
+/// Reads the parts of a source in this process: only for a process that is confined.
+pub fn read(path: &str, text: &str) -> Inspection {
+    inspect::inspect(path, text, true)
+}
+
 /// The language's own functions as a definition file for editors, without those that a script can't use.
 pub fn definitions() -> String {
     // Some of the engine's texts come with the line ends of another system.
@@ -132,11 +139,16 @@ fn serve(wire: &SharedWire, limits: &Limits) -> Option<Engine> {
                 return Some(engine);
             }
             Some(ToWorker::Interact(request)) => return Some(interactive::serve(&request, limits, wire)),
+            Some(ToWorker::Adapt { path, source }) => {
+                adapter::serve(&path, &source, limits, wire);
+                return None;
+            }
             Some(
                 ToWorker::Hello { .. }
                 | ToWorker::Parse { .. }
                 | ToWorker::Evaluate(_)
                 | ToWorker::Complete { .. }
+                | ToWorker::Work(_)
                 | ToWorker::Reply { .. }
                 | ToWorker::Text { .. }
                 | ToWorker::Cancel {},

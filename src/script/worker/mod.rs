@@ -21,6 +21,7 @@ use serde_json::Value;
 use self::queue::{Incoming, Queue};
 use crate::{
     base::{
+        batch::{Answer, Batch},
         call::Call,
         error::{Code, Error, Location},
         frame::{
@@ -184,6 +185,21 @@ impl Session {
         self.send(&ToWorker::Evaluate(input))
     }
 
+    /// Gives the worker the source of an adapter; it then answers batches and nothing else.
+    pub fn adapt(&mut self, path: &str, source: &str) -> Result<(), Ended> {
+        self.send(&ToWorker::Adapt { path: path.to_owned(), source: source.to_owned() })
+    }
+
+    /// Asks the adapter for its answer to a batch; the inner error is the adapter's own.
+    pub fn work(&mut self, batch: Batch, stop: Stop<'_>) -> Result<Result<Answer, Error>, Ended> {
+        self.send(&ToWorker::Work(batch))?;
+        match self.frame(stop)? {
+            FromWorker::Worked(answer) => Ok(Ok(answer)),
+            FromWorker::Failed { error } => Ok(Err(error.bounded())),
+            other => Err(unexpected(&other)),
+        }
+    }
+
     /// Waits for the script's next event.
     ///
     /// When `stop` returns a reason, the script is asked to stop and has [`GRACE`] to do so. The end is [`Ended::Stopped`] then,
@@ -201,6 +217,7 @@ impl Session {
             other @ (FromWorker::Ready { .. }
             | FromWorker::Inspected(_)
             | FromWorker::Parsed(_)
+            | FromWorker::Worked(_)
             | FromWorker::Completed(_)) => Err(unexpected(&other)),
         }
     }
@@ -298,6 +315,7 @@ fn unexpected(frame: &FromWorker) -> Ended {
         FromWorker::Parsed(_) => "parsed",
         FromWorker::Evaluated(_) => "evaluated",
         FromWorker::Completed(_) => "completed",
+        FromWorker::Worked(_) => "worked",
         FromWorker::Done { .. } => "done",
         FromWorker::Failed { error } => return Ended::Stopped(Box::new(error.clone().bounded())),
     };

@@ -29,7 +29,7 @@ const MAX_PRINT: usize = 1 << 20;
 const MAX_OUTPUT: usize = 16 << 20;
 
 /// The result of a native function.
-pub(super) type Reply = Result<Dynamic, Box<EvalAltResult>>;
+pub(in crate::script::guest) type Reply = Result<Dynamic, Box<EvalAltResult>>;
 
 /// The object `nrv`.
 #[derive(Clone)]
@@ -156,7 +156,7 @@ impl Host {
     }
 
     /// An error as the script meets it: thrown, or the end if its code is final.
-    pub(super) fn raise(&self, ctx: &NativeCallContext<'_>, error: Error) -> Box<EvalAltResult> {
+    pub(in crate::script::guest) fn raise(&self, ctx: &NativeCallContext<'_>, error: Error) -> Box<EvalAltResult> {
         self.raise_at(place::of_call(ctx), error)
     }
 

@@ -25,7 +25,7 @@ use rhai::{Dynamic, Engine};
 use self::host::Nrv;
 pub use self::interface::{Call, Field, Namespace};
 pub(super) use self::{
-    host::Host,
+    host::{Host, Reply},
     interface::{HANDLE, fields, registry},
 };
 
@@ -64,6 +64,14 @@ pub(super) fn members(receiver: &str) -> impl Iterator<Item = &'static str> {
 /// Makes the functions of every namespace known to an engine.
 pub(super) fn register(engine: &mut Engine) {
     for namespace in NAMESPACES {
+        (namespace.register)(engine);
+    }
+}
+
+/// Makes the pure namespaces that adapters have known to an engine.
+pub(super) fn register_pure(engine: &mut Engine) {
+    engine.register_type_with_name::<Nrv>("nrv");
+    for namespace in [diff::NAMESPACE, json::NAMESPACE] {
         (namespace.register)(engine);
     }
 }

@@ -57,6 +57,8 @@ pub(super) fn serve(request: &RunRequest, limits: &Limits, wire: &SharedWire) ->
                 ToWorker::Hello { .. }
                 | ToWorker::Run(_)
                 | ToWorker::Interact(_)
+                | ToWorker::Adapt { .. }
+                | ToWorker::Work(_)
                 | ToWorker::Reply { .. }
                 | ToWorker::Text { .. },
             )

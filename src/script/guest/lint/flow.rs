@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rhai::{AST, ASTFlags, ASTNode, Expr, Position, Stmt};
 
 use super::{Lint, each, is_closure};
-use crate::script::guest::{inspect::HEADER, place::character};
+use crate::script::guest::{inspect::HEADER, language, place::character};
 
 /// The function that looks for variables by their names.
 const BY_NAME: &str = "is_def_var";
@@ -111,7 +111,8 @@ fn unused(lint: &mut Lint<'_>, ast: &AST, is_module: bool, mut read: BTreeSet<St
         _ => {}
     });
     if !lint.text.contains(BY_NAME) {
-        variables.retain(|name, _| !read.contains(name) && !name.starts_with('_') && name != HEADER);
+        variables.retain(|name, _| !read.contains(name) && !name.starts_with('_'));
+        variables.retain(|name, _| ![HEADER, language::ADAPTER].contains(&name.as_str()));
         warn_all(lint, "unused_variable", &variables, |name| {
             (format!("`{name}` is never read"), format!("remove it, or call it `_{name}` if that is meant so"))
         });

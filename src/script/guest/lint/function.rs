@@ -17,7 +17,7 @@ use crate::{
         text::counted,
     },
     script::guest::{
-        bindings, language,
+        adapter, bindings, language,
         place::{before, location},
     },
 };
@@ -146,7 +146,7 @@ impl Names {
 
     fn method(&self, lint: &mut Lint<'_>, call: &FnCallExpr, position: Position) {
         let name = call.name.as_str();
-        let is_host = bindings::calls().any(|one| one.name == name);
+        let is_host = bindings::calls().any(|one| one.name == name) || adapter::is_reader(name);
         if !is_word(name) || KEYWORDS.contains(&name) || self.keys.contains(name) || is_host {
             return;
         }

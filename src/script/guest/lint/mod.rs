@@ -202,7 +202,7 @@ fn is_closure(name: &str) -> bool {
 }
 
 /// Visits every statement and expression, each with those around it; also those that the engine's own walk leaves out.
-fn each(ast: &AST, visit: &mut dyn FnMut(&[ASTNode<'_>])) {
+pub(super) fn each(ast: &AST, visit: &mut dyn FnMut(&[ASTNode<'_>])) {
     ast.walk(&mut |nodes: &[ASTNode<'_>]| {
         with_value(nodes, visit);
         true

@@ -1,0 +1,100 @@
+//! `format`: pure readers of texts for adapters. The proposing side and the verifying side read by different libraries.
+
+use rhai::{Dynamic, Engine, NativeCallContext};
+use serde_json::{Value, json as value_of};
+
+use crate::{
+    audit,
+    base::{
+        error::{Code, Error},
+        json,
+    },
+    format,
+    script::guest::{
+        bindings::{Host, Reply},
+        value,
+    },
+};
+
+/// The readers of one side.
+pub(super) struct Readers {
+    headings: fn(&str) -> Vec<(u8, String, usize)>,
+    links: fn(&str) -> Vec<(String, usize)>,
+}
+
+/// The readers of the proposing side.
+pub(super) const PROPOSING: Readers =
+    Readers { headings: format::markdown_outline::headings, links: format::markdown_outline::links };
+
+/// The readers of the verifying side.
+pub(super) const VERIFYING: Readers =
+    Readers { headings: audit::markdown_outline::headings, links: audit::markdown_outline::links };
+
+/// The names of the readers.
+const NAMES: &[&str] = &["headings", "json", "links"];
+
+/// True for the name of a reader.
+pub(in crate::script::guest) fn is_reader(name: &str) -> bool {
+    NAMES.contains(&name)
+}
+
+/// The object `format`.
+#[derive(Clone)]
+struct Format {
+    host: Host,
+    readers: &'static Readers,
+}
+
+impl Format {
+    fn give(&self, ctx: &NativeCallContext<'_>, read: Result<Value, String>) -> Reply {
+        read.map(value::from_json).map_err(|why| self.host.raise(ctx, Error::new(Code::InvalidInput, why)))
+    }
+}
+
+/// The object `format` of one side.
+pub(super) fn object(host: &Host, readers: &'static Readers) -> Dynamic {
+    Dynamic::from(Format { host: host.clone(), readers })
+}
+
+/// Makes the readers known to an engine.
+pub(super) fn register(engine: &mut Engine) {
+    engine.register_type_with_name::<Format>("format");
+    engine.register_fn("json", |ctx: NativeCallContext<'_>, this: &mut Format, text: &str| {
+        let read = json::parse_distinct(text).map_err(|error| format!("the text is not JSON: {error}"));
+        this.give(&ctx, read)
+    });
+    engine.register_fn("headings", |ctx: NativeCallContext<'_>, this: &mut Format, text: &str| {
+        this.give(&ctx, Ok((this.readers.headings)(text).into_iter().map(heading).collect()))
+    });
+    engine.register_fn("links", |ctx: NativeCallContext<'_>, this: &mut Format, text: &str, kind: &str| {
+        let links = match kind {
+            "markdown" => Ok((this.readers.links)(text).into_iter().map(link).collect()),
+            other => Err(format!("links are read in \"markdown\", not in \"{}\"", other.escape_debug())),
+        };
+        this.give(&ctx, links)
+    });
+}
+
+fn heading((level, text, line): (u8, String, usize)) -> Value {
+    value_of!({"level": level, "text": text, "line": line})
+}
+
+fn link((url, line): (String, usize)) -> Value {
+    value_of!({"url": url, "line": line})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "---\na: 1\n---\n\n# One *two* `three`\n\ntext [a](b.md \"t\") ![i](c.png)\n\nFour\n----\n\n```\n# no [x](y)\n```\n\n> ## Five <https://e.example>\n\n[r]\n\n[r]: d.md\n";
+
+    #[test]
+    fn both_sides_read_the_same() {
+        assert_eq!((PROPOSING.headings)(PAGE), (VERIFYING.headings)(PAGE));
+        assert_eq!((PROPOSING.headings)(PAGE)[0], (1, "One two three".to_owned(), 5));
+        assert_eq!((PROPOSING.links)(PAGE), (VERIFYING.links)(PAGE));
+        let urls: Vec<String> = (PROPOSING.links)(PAGE).into_iter().map(|(url, _)| url).collect();
+        assert_eq!(urls, ["b.md", "c.png", "https://e.example", "d.md"]);
+    }
+}
