@@ -5,10 +5,11 @@
 use std::process::ExitCode;
 
 use crate::{
-    script::guest,
+    script::{guest, own},
     service::{
         adapter::{
             Adapters,
+            source::Kind,
             verify::{self, Request},
         },
         assertion::check,
@@ -34,7 +35,13 @@ pub const THREAD: Isolation = Isolation::Thread(guest::on_thread);
 /// Confines a verifier, which reads the tree and the record only, and writes nothing.
 fn confine(request: &Request) {
     // Missing features of the kernel are no reason to stop: the verifier's own code writes nothing either way.
-    let _ = lockdown::read_only(&request.readable());
+    let _ = match &request.source {
+        Some(source) => {
+            let Kind::Rhai { limits, .. } = &source.kind;
+            lockdown::read_only_bounded(&request.readable(), limits, request.threads)
+        }
+        None => lockdown::read_only(&request.readable()),
+    };
 }
 
 /// Runs the hidden subcommand that the first argument names, if it is one. A program that embeds nrv calls it first in its
@@ -59,7 +66,9 @@ pub fn main_if_requested_with(adapters: &Adapters) -> Option<ExitCode> {
             // As for a verifier: its own code writes nothing either way.
             let _ = lockdown::read_only(&request.readable());
         })),
-        VERIFIER => Some(verify::main(adapters, std::io::stdin().lock(), std::io::stdout().lock(), confine)),
+        VERIFIER => {
+            Some(verify::main((adapters, &own::rebuild), std::io::stdin().lock(), std::io::stdout().lock(), confine))
+        }
         _ => None,
     }
 }

@@ -186,6 +186,9 @@ fn check_adapters(policy: &Policy, existing: &Adapters) -> Result<(), Error> {
     let approved = adapters.approved.iter().flatten().map(|name| (name, "adapters.approved".to_owned()));
     let named = adapters.named.keys().map(|name| (name, format!("adapters.{name}")));
     for (name, key) in approved.chain(named) {
+        if existing.names().contains(&name.as_str()) {
+            continue;
+        }
         existing.find(name).map_err(|error| {
             let message = format!("`{key}` names the adapter `{name}`, which does not exist");
             let hint = error.hint_text().unwrap_or_default().to_owned();
@@ -195,19 +198,22 @@ fn check_adapters(policy: &Policy, existing: &Adapters) -> Result<(), Error> {
     Ok(())
 }
 
+/// The policy of a workspace's `nrv.toml`, or the defaults if there is none.
+pub fn policy_of(workspace: &Workspace) -> Result<Policy, Error> {
+    let path = RepoPath::parse(policy::FILE)?;
+    if workspace.stat(&path)?.is_none() {
+        return Ok(Policy::default());
+    }
+    let content = workspace.read(&path)?;
+    let text = String::from_utf8(content.into_bytes())
+        .map_err(|_| Error::new(Code::InvalidPolicy, format!("`{path}` is not UTF-8")))?;
+    Policy::parse(&text, policy::FILE)
+}
+
 impl Context {
     /// A workspace with the policy of its `nrv.toml`, or the defaults if there is none.
     pub fn new(workspace: Workspace, options: Options) -> Result<Self, Error> {
-        let path = RepoPath::parse(policy::FILE)?;
-        let policy = match workspace.stat(&path)? {
-            None => Policy::default(),
-            Some(_) => {
-                let content = workspace.read(&path)?;
-                let text = String::from_utf8(content.into_bytes())
-                    .map_err(|_| Error::new(Code::InvalidPolicy, format!("`{path}` is not UTF-8")))?;
-                Policy::parse(&text, policy::FILE)?
-            }
-        };
+        let policy = policy_of(&workspace)?;
         Context::with_policy(workspace, policy, options)
     }
 

@@ -112,7 +112,7 @@ pub use self::{
     },
     change::{approver::signed_by_approver, draft::Preview, plan::Plan},
     commitment::{VerifiedRun, commitments, count_sentence, outcome::Commitment, verify_run},
-    context::{CI, Context, Options, Progress, is_on},
+    context::{CI, Context, Options, Progress, is_on, policy_of},
     life::{
         ask_trust::question as trust_question,
         finished::Finished,

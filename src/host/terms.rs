@@ -53,8 +53,7 @@ impl Terms<'_> {
     /// Returns the verdict of the gates on a call.
     pub(super) fn judge_call(&self, call: &Call) -> Verdict {
         let Options { adapters, calls, .. } = &self.context.options;
-        let (adapters, calls) = (adapters.all(), calls.offered());
-        let adapters: Vec<&str> = adapters.iter().map(|adapter| adapter.name()).collect();
+        let (adapters, calls) = (adapters.names(), calls.offered());
         let judged = route::judged(&self.policy, &self.context.options.orchestrators, call);
         let subject = Subject::Call { call: &judged, adapters: &adapters, calls: &calls };
         gate::decide(&subject, &self.policy, &self.rules)

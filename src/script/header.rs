@@ -110,9 +110,14 @@ pub(super) fn at(error: Error, places: &BTreeMap<String, Location>, header: Opti
 
 /// The place of the header in the text of a script, for errors in it.
 pub(super) fn place(path: &str, text: &str) -> Option<Location> {
+    place_of("WORKFLOW", path, text)
+}
+
+/// The place of a constant at the beginning of a line.
+pub(super) fn place_of(name: &str, path: &str, text: &str) -> Option<Location> {
     let is_header = |line: &str| {
         let mut words = line.split(|c: char| c.is_whitespace() || c == '=').filter(|word| !word.is_empty());
-        words.next() == Some("const") && words.next() == Some("WORKFLOW")
+        words.next() == Some("const") && words.next() == Some(name)
     };
     let line = text.lines().position(is_header)?;
     let column = text.lines().nth(line)?.chars().take_while(|c| c.is_whitespace()).count();

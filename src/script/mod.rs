@@ -15,6 +15,7 @@ pub mod interactive;
 pub mod library;
 mod list;
 mod load;
+pub mod own;
 pub mod pack;
 mod probe;
 mod recordings;

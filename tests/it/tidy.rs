@@ -19,8 +19,8 @@ const FLOORS: &[&str] = &["base", "format", "audit", "system", "record", "servic
 
 /// Plain data. Each may use those before it.
 const BASE: &[&str] = &[
-    "named", "error", "pulse", "hash", "json", "path", "change", "text", "diff", "seed", "tokens", "call", "frame",
-    "verdict", "output",
+    "named", "error", "pulse", "hash", "json", "path", "change", "text", "diff", "seed", "tokens", "batch", "call",
+    "frame", "verdict", "output",
 ];
 
 /// Readers of formats: those of proposers and, by other libraries, those of verifiers. They know the base, not each other.
@@ -57,8 +57,8 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     // The chain, its packs and heads, and events as types, which hold what confined a program.
     ("record", &[SHARED, &["process"]]),
     ("host", &[SHARED, OWNERS, &["journal", "record"], SERVICES]),
-    // It runs in the script's process, which reaches nothing: only pure functions.
-    ("guest", &[&["schema"]]),
+    // It runs in the script's process, which reaches nothing: only pure functions. Adapters of users get the readers of formats.
+    ("guest", &[READERS, &["schema"]]),
     // The pages on the interface of scripts, made from the doc comments of the bindings: it parses and runs nothing.
     ("reference", &[&["guest"]]),
     ("worker", &[SHARED]),
@@ -67,13 +67,15 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     ("script", &[SHARED, &["policy", "process", "schema", "worker", "pack", "host"]]),
     // Runs scripts in private copies of the inputs of cases, and compares trees. It returns the changes of an update as data.
     ("cases", &[SHARED, &["policy", "workspace", "host", "script"]]),
+    // Adapters of users: a worker's process proposes, and the verifier's process runs the other functions by itself.
+    ("own", &[SHARED, &["policy", "process", "schema", "workspace", "adapter", "guest", "script"]]),
     // Calls of the door for programs that have no script. It parses the plans that `llm` brings them.
     ("toolkit", &[&["workspace", "apply", "llm", "host"]]),
     // From a run's record to a text and a page: it reads, removes secrets, and performs nothing.
     ("report", &[&["record", "gate", "host"]]),
-    ("cli", &[SHARED, OWNERS, &["record"], SERVICES, &["reference", "host", "pack", "report", "script", "cases"]]),
+    ("cli", &[SHARED, OWNERS, &["record"], SERVICES, &["reference", "host", "pack", "report", "script", "cases", "own"]]),
     // It becomes a process of nrv's own, before there is a command line: one that runs a script, verifies, or checks a commitment.
-    ("entry", &[&["process", "assertion", "adapter", "guest"]]),
+    ("entry", &[&["process", "assertion", "adapter", "guest", "own"]]),
 ];
 
 /// The files that may use the methods that `clippy.toml` bans, outside tests.

@@ -1,6 +1,6 @@
 //! `nrv approve`: approves scripts for locked runs. A person reads the permissions of a script before they are pinned.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
 use serde_json::{Value, json};
 
@@ -20,9 +20,10 @@ use crate::{
     host::{self, Answer, Question, Sink},
     script::{
         self, Loaded,
-        approval::{self, FILE, Lock, NAMESPACE, PIN_TRUST, Pin, PinnedTrust, Standing},
-        pack,
+        approval::{self, FILE, Lock, NAMESPACE, PIN_TRUST, Pin, PinnedAdapter, PinnedTrust, Standing},
+        own, pack,
     },
+    service::adapter::source::Source,
 };
 
 impl ApproveArguments {
@@ -81,6 +82,10 @@ pub(super) fn approve(here: &Here, arguments: &ApproveArguments, out: &mut Outpu
 fn pin(here: &Here, arguments: &ApproveArguments, lock: &mut Lock, out: &mut Output) -> Result<Vec<Value>, Error> {
     let mut rows = Vec::new();
     for script in &arguments.scripts {
+        if let Some(source) = adapter(here, script)? {
+            rows.push(pin_adapter(source, lock, out));
+            continue;
+        }
         let (loaded, warnings) = load(here, script, out)?;
         warnings.iter().for_each(|warning| out.warn_of(warning));
         let standing = Standing::of(lock, &loaded);
@@ -98,6 +103,40 @@ fn pin(here: &Here, arguments: &ApproveArguments, lock: &mut Lock, out: &mut Out
         lock.scripts.insert(loaded.main.to_string(), pin);
     }
     Ok(rows)
+}
+
+/// The source of the adapter in that file, if it is one.
+fn adapter<'h>(here: &'h Here, script: &Path) -> Result<Option<&'h Source>, Error> {
+    let path = script_path(here, script)?;
+    match own::name_at(&here.context.policy, &path) {
+        Some(name) => here.adapters().find(&name).map(|adapter| adapter.source()),
+        None => Ok(None),
+    }
+}
+
+/// Pins an adapter, and shows its change.
+fn pin_adapter(source: &Source, lock: &mut Lock, out: &mut Output) -> Value {
+    let pin = PinnedAdapter { path: source.path.clone(), sha256: source.sha256 };
+    let standing = match lock.adapters.get(&source.name) {
+        None => Standing::Unapproved,
+        Some(known) if *known == pin => Standing::Approved,
+        Some(_) => Standing::Changed(vec!["it was edited".to_owned()]),
+    };
+    if out.mode() == Mode::Text {
+        let mut text = format!(
+            "{}\n  The adapter `{}` proposes changes of files; it reads and writes none itself\n",
+            escape(&source.path),
+            source.name
+        );
+        text.push_str(match standing {
+            Standing::Unapproved => "  New: it was not approved before\n",
+            Standing::Approved => "",
+            Standing::Changed(_) => "  Since the last approval: it was edited\n",
+        });
+        out.data(&text);
+    }
+    lock.adapters.insert(source.name.clone(), pin);
+    json!({"path": source.path, "adapter": source.name, "before": standing})
 }
 
 /// The permissions of policies that the lock lacks, as text.
@@ -152,7 +191,9 @@ fn remove(here: &Here, arguments: &ApproveArguments, lock: &mut Lock) -> Result<
     let mut rows = Vec::new();
     for script in &arguments.scripts {
         let path = script_path(here, script)?;
-        if lock.scripts.remove(path.as_str()).is_none() {
+        let name = own::name_at(&here.context.policy, &path);
+        let was_adapter = name.is_some_and(|name| lock.adapters.remove(&name).is_some());
+        if !was_adapter && lock.scripts.remove(path.as_str()).is_none() {
             return Err(Error::new(Code::NotFound, format!("`{path}` is not approved, so nothing can be taken back"))
                 .hint(format!("`{FILE}` holds what is approved")));
         }
@@ -205,9 +246,10 @@ fn check(here: &Here, arguments: &ApproveArguments, out: &mut Output) -> Result<
         true => lock.scripts.keys().map(|path| RepoPath::parse(path)).collect::<Result<_, _>>()?,
         false => named,
     };
-    let mut rows = Vec::new();
-    let mut refusals = Vec::new();
-    for path in paths {
+    let is_adapter = |path: &RepoPath| own::name_at(&context.policy, path);
+    let wanted: Vec<String> = paths.iter().filter_map(is_adapter).collect();
+    let (mut rows, mut refusals) = check_adapters(here, &lock, (!arguments.scripts.is_empty()).then_some(&wanted));
+    for path in paths.into_iter().filter(|path| is_adapter(path).is_none()) {
         let standing = script::load_script(context, &path).map(|loaded| Standing::of(&lock, &loaded));
         let refusal = match &standing {
             Ok(standing) => standing.refusal(&path),
@@ -251,6 +293,28 @@ fn check(here: &Here, arguments: &ApproveArguments, out: &mut Output) -> Result<
     };
     refusals.iter().for_each(|error| out.explain(error));
     Err(last)
+}
+
+/// The approved adapters of these names, and the errors of those that differ from their approval.
+fn check_adapters(here: &Here, lock: &Lock, wanted: Option<&Vec<String>>) -> (Vec<Value>, Vec<Error>) {
+    let (mut rows, mut refusals) = (Vec::new(), Vec::new());
+    let missing = wanted.into_iter().flatten().filter(|name| !lock.adapters.contains_key(*name));
+    refusals.extend(missing.map(|name| Error::new(Code::NotApproved, format!("the adapter `{name}` is not approved"))));
+    let wanted = |name: &String| wanted.is_none_or(|wanted| wanted.contains(name));
+    for (name, pin) in lock.adapters.iter().filter(|(name, _)| wanted(name)) {
+        let refuse = |why: &str| {
+            Error::new(Code::NotApproved, format!("the adapter `{name}` differs from its approval: {why}"))
+                .hint(format!("review it, approve it with `nrv approve {}`, and commit `{FILE}`", pin.path))
+        };
+        let refusal = match here.adapters().find(name).map(|adapter| adapter.source()) {
+            Ok(Some(source)) if source.sha256 == pin.sha256 && source.path == pin.path => None,
+            Ok(_) => Some(refuse("it was edited")),
+            Err(error) => Some(refuse(error.message())),
+        };
+        rows.push(json!({"path": pin.path, "adapter": name, "ok": refusal.is_none(), "error": refusal}));
+        refusals.extend(refusal);
+    }
+    (rows, refusals)
 }
 
 /// The errors of policies whose permissions differ from the lock.

@@ -11,13 +11,17 @@ use super::{
 };
 use crate::{
     base::{error::Error, text::counted},
-    script::{self, Checked},
+    script::{self, Checked, own},
 };
 
 pub(super) fn check(here: &Here, arguments: &CheckArguments, out: &mut Output) -> Result<u8, Error> {
     let mut all = Vec::new();
     for script in &arguments.scripts {
-        all.push(script::check(&here.context, &script_path(here, script)?));
+        let path = script_path(here, script)?;
+        all.push(match own::name_at(&here.context.policy, &path) {
+            Some(name) => own::check(&here.context.workspace, (&name, &path), &here.how()),
+            None => script::check(&here.context, &path),
+        });
         if let Some(reason) = here.context.cancelled() {
             return Err(reason);
         }

@@ -28,13 +28,27 @@ pub(super) fn list(here: &Here, out: &mut Output) -> Result<u8, Error> {
     let row = |adapter: &&dyn adapter::Adapter| {
         let name = adapter.name();
         let approved = approved.is_none_or(|list| list.iter().any(|known| known == name));
-        json!({"name": name, "version": adapter.version(), "summary": adapter.summary(), "approved": approved})
+        let error = adapter.check().err();
+        let usable =
+            json!({"name": name, "version": adapter.version(), "summary": adapter.summary(), "approved": approved});
+        match error {
+            // The error itself names the file and the line.
+            Some(error) => {
+                json!({"name": name, "version": "", "summary": error.to_string(), "approved": approved, "error": error})
+            }
+            None => usable,
+        }
     };
     let rows: Vec<Value> = here.adapters().all().iter().map(row).collect();
     if out.is_json() {
         out.document(&rows);
     } else {
-        out.data(&table::rows(&rows));
+        // The summary of a broken one is its error.
+        let plain = rows.iter().map(|row| {
+            let fields = row.as_object().into_iter().flatten().filter(|(key, _)| key.as_str() != "error");
+            fields.map(|(key, value)| (key.clone(), value.clone())).collect()
+        });
+        out.data(&table::rows(&plain.collect::<Vec<Value>>()));
     }
     Ok(0)
 }

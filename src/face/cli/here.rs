@@ -15,8 +15,12 @@ use super::{
     trusted::keeper,
 };
 use crate::{
-    base::error::{Code, Error},
-    host::{CI, Context, Options, Progress},
+    base::{
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    host::{self, CI, Context, Options, Progress},
+    script::{approval, own},
     service::adapter::Adapters,
     system::{
         net::Way,
@@ -59,7 +63,7 @@ pub(crate) struct Here {
 
 impl Here {
     pub(super) fn open(cli: &Cli) -> Result<Self, Error> {
-        let mut here = Here::with(cli, Context::new)?;
+        let mut here = Here::with(cli, |workspace, options| with_own_adapters(cli, workspace, options))?;
         if here.is_ci() {
             here.context.policy = here.context.policy.in_ci()?;
         }
@@ -115,6 +119,11 @@ impl Here {
         self.is_ci() && self.context.policy.settings().ci.cassettes == Cassettes::Replay
     }
 
+    /// How adapters of users are run; approvals do not matter.
+    pub(super) fn how(&self) -> own::How {
+        how(&self.context.options, &self.context.policy, None)
+    }
+
     /// The available adapters.
     pub(super) fn adapters(&self) -> &Adapters {
         &self.context.options.adapters
@@ -152,6 +161,47 @@ impl Here {
             reason = "a file that the user names on the command line is theirs to name"
         )]
         std::fs::read(self.absolute(path)).map_err(|error| failed(&error))
+    }
+}
+
+/// A context whose adapters are the built-in ones and those of the workspace.
+fn with_own_adapters(cli: &Cli, workspace: Workspace, options: Options) -> Result<Context, Error> {
+    let policy = host::policy_of(&workspace)?;
+    let is_locked = match &cli.command {
+        Command::Run(RunArguments { script, .. }) | Command::Plan(PlanArguments { script, .. }) if script.locked => {
+            true
+        }
+        // These compare what is there with its approval.
+        Command::Approve(_) | Command::Check(_) => false,
+        _ => options.is_ci() && policy.settings().ci.locked,
+    };
+    let pins = match is_locked {
+        true => Some(lock(&workspace)?.adapters),
+        false => None,
+    };
+    let adapters = own::with_own(options.adapters.clone(), &workspace, &policy, how(&options, &policy, pins))?;
+    Context::with_policy(workspace, policy, Options { adapters, ..options })
+}
+
+/// The approvals of a workspace.
+fn lock(workspace: &Workspace) -> Result<approval::Lock, Error> {
+    let path = RepoPath::parse(approval::FILE)?;
+    if workspace.stat(&path)?.is_none() {
+        return Ok(approval::Lock::default());
+    }
+    let text = String::from_utf8(workspace.read(&path)?.into_bytes())
+        .map_err(|_| Error::new(Code::InvalidInput, format!("`{path}` is not UTF-8")))?;
+    approval::Lock::parse(&text)
+}
+
+/// How adapters of users are run.
+fn how(options: &Options, policy: &Policy, pins: Option<BTreeMap<String, approval::PinnedAdapter>>) -> own::How {
+    own::How {
+        program: options.program.clone(),
+        isolation: options.isolation,
+        limits: policy.settings().script.limits.clone(),
+        threads: options.threads,
+        pins,
     }
 }
 

@@ -34,16 +34,19 @@ use crate::{
     },
     record::{
         FileRef,
-        event::{self, DtaApplied, DtaFailed, DtaProposed, DtaStarted, DtaVerified, Free},
+        event::{self, DtaApplied, DtaFailed, DtaProposed, DtaStarted, DtaVerified, Free, SourceFile},
     },
     service::adapter::{
         self, Adapter,
-        contract::{Invocation, Mode, Output, Phase, Proposal},
+        contract::{BaselineRecord, Invocation, Mode, Output, Phase, Proposal},
         envelope,
         verify::Report,
     },
     system::{git, policy::Policy, workspace::View},
 };
+
+/// The word in the name of the artefact with the source of a user's adapter.
+pub(super) const SOURCE: &str = "adapter";
 
 /// The adapters that exist and that a policy approves.
 pub(in crate::host) fn approved<'a>(context: &'a Context, policy: &Policy) -> Vec<&'a dyn Adapter> {
@@ -162,8 +165,16 @@ impl Adapters<'_, '_> {
         let invocation = invocation(self.pipeline.run, self.pipeline.draft.view(), tool, input)?;
         self.pipeline.tally.tools.insert(tool.to_owned());
         self.pipeline.sink.event(Event::DtaStarted { tool: tool.to_owned() });
-        let started = DtaStarted { tool: tool.to_owned(), input: Free(to_value(&invocation)?) };
-        self.pipeline.note(event::Event::DtaStarted(started.into()), Vec::new())?;
+        let source = adapter.source();
+        let started = DtaStarted {
+            tool: tool.to_owned(),
+            input: Free(to_value(&invocation)?),
+            source: source.map(|source| SourceFile { path: source.path.clone(), sha256: source.sha256 }),
+        };
+        // What verifies the change again must be what proposed it, whatever becomes of the file.
+        let kept =
+            source.map(|source| self.pipeline.recorder.write_artifact(self.pipeline.position, tool, SOURCE, source));
+        self.pipeline.note(event::Event::DtaStarted(started.into()), kept.transpose()?.into_iter().collect())?;
         let (key, limit) =
             (format!("adapters.{tool}.rate_per_min"), self.pipeline.run.policy.adapter(tool).rate_per_min);
         if let Some(rate) = self.pipeline.run.budget.rate(&key, limit) {
@@ -183,7 +194,7 @@ impl Adapters<'_, '_> {
             adapter.propose(&ctx, &invocation)?
         };
         let seen = self.pipeline.run.see(began, &proposal.baseline.files);
-        let stored = self.store(invocation, proposal, seen)?;
+        let stored = self.store((invocation, adapter.source().map(|source| source.sha256)), proposal, seen)?;
         self.pipeline.sink.event(Event::DtaProposed {
             tool: tool.to_owned(),
             proposal: stored.id.clone(),
@@ -208,14 +219,19 @@ impl Adapters<'_, '_> {
     }
 
     /// Writes a proposal's artefacts and describes it.
-    fn store(&mut self, invocation: Invocation, proposal: Proposal, seen: Seen) -> Result<StoredProposal, Error> {
+    fn store(
+        &mut self,
+        (invocation, adapter): (Invocation, Option<Sha256>),
+        proposal: Proposal,
+        seen: Seen,
+    ) -> Result<StoredProposal, Error> {
         let tool = invocation.tool.as_str();
         let patch = self.pipeline.run.render(self.pipeline.draft.view(), proposal.changes.changes())?;
         let baseline = self.pipeline.recorder.write_artifact(
             self.pipeline.position,
             tool,
             "baseline",
-            &proposal.baseline_record(&invocation),
+            &BaselineRecord { adapter, ..proposal.baseline_record(&invocation) },
         )?;
         let planned = self.pipeline.recorder.write_artifact(
             self.pipeline.position,

@@ -8,6 +8,7 @@ use super::samples;
 use crate::{
     base::{
         error::{Code, Error},
+        hash::Sha256,
         path::RepoPath,
     },
     host::{
@@ -17,9 +18,13 @@ use crate::{
         life::attempts::detours,
         terms::Terms,
     },
-    record::{FileRef, Record, RunFolder, event::DtaApplied},
+    record::{
+        FileRef, Record, RunFolder,
+        event::{self, DtaApplied},
+    },
     service::adapter::{
         contract::{BaselineRecord, Failure, Verdict},
+        source::Source,
         verify::{ArtifactRef, Contents, Report, Request},
     },
     system::{
@@ -48,6 +53,7 @@ pub(in crate::host) fn verify_applied(
         contents: Contents::Before(folder.path().join(format!("packs/{}/pre", pack.unwrap_or("none")))),
         overlay: Vec::new(),
         threads: run.context.options.threads,
+        source: source_now(run.context, &stored.invocation.tool)?,
     };
     ask(run.context, &request, stored.invocation.constraints.timeout_ms, run.deadline.stop())
 }
@@ -75,6 +81,7 @@ pub(in crate::host) fn verify_proposed(
             contents: Contents::After(folder.path().join(format!("{name}/post"))),
             overlay: draft.write_overlay(folder, &name)?,
             threads: run.context.options.threads,
+            source: source_now(run.context, &stored.invocation.tool)?,
         })
     };
     let verdict = ask_with(run.context, request, stored.invocation.constraints.timeout_ms, run.deadline.stop());
@@ -98,6 +105,29 @@ impl Draft<'_> {
         }
         Ok(all)
     }
+}
+
+/// The source of an adapter that a user wrote, as this program has read it.
+fn source_now(context: &Context, tool: &str) -> Result<Option<Source>, Error> {
+    Ok(context.options.adapters.find(tool)?.source().cloned())
+}
+
+/// The recorded source of such an adapter when it last began to look.
+fn source_then(folder: &RunFolder, before: &[Record], tool: &str) -> Result<Option<Source>, Error> {
+    let started = before.iter().rev().find_map(|record| match &record.event {
+        event::Event::DtaStarted(started) if started.tool == tool => Some((record, started.source.as_ref()?)),
+        _ => None,
+    });
+    let Some((record, named)) = started else { return Ok(None) };
+    let damaged =
+        || Error::new(Code::RecordDamaged, format!("the source of `{tool}` in the record is not what it was"));
+    let file = record.files.first().ok_or_else(damaged)?;
+    let bytes = folder.read(&file.path)?;
+    let source: Source = serde_json::from_slice(&bytes).map_err(|_| damaged())?;
+    if Sha256::of(&bytes) != file.sha256 || source.sha256 != named.sha256 {
+        return Err(damaged());
+    }
+    Ok(Some(source))
 }
 
 fn artifact(file: &FileRef) -> ArtifactRef {
@@ -188,14 +218,19 @@ pub fn verify_again(context: &Context, folder: &RunFolder) -> Result<Vec<Verifie
         let Some(applied) = record.event.dta_applied() else { continue };
         let verifier = match later_change(&records[index + 1..], applied, &records) {
             Some(later) => Verdict { passed: true, checks: vec![format!("replaced_by_{later}")], ..Verdict::default() },
-            None => verify_recorded(context, folder, applied)?,
+            None => verify_recorded(context, folder, applied, source_then(folder, &records[..index], &applied.tool)?)?,
         };
         all.push(Verified { tool: applied.tool.clone(), position: record.position.clone(), verifier });
     }
     Ok(all)
 }
 
-fn verify_recorded(context: &Context, folder: &RunFolder, applied: &DtaApplied) -> Result<Verdict, Error> {
+fn verify_recorded(
+    context: &Context,
+    folder: &RunFolder,
+    applied: &DtaApplied,
+    source: Option<Source>,
+) -> Result<Verdict, Error> {
     let tool = applied.tool.clone();
     let pack = applied.transaction.as_deref().unwrap_or("none");
     let request = Request {
@@ -207,6 +242,7 @@ fn verify_recorded(context: &Context, folder: &RunFolder, applied: &DtaApplied) 
         overlay: Vec::new(),
         threads: context.options.threads,
         tool: tool.clone(),
+        source,
     };
     let report = ask(context, &request, context.policy.adapter(&tool).timeout_ms, &context.options.cancel)?;
     let mut verdict = report.verdict();

@@ -83,7 +83,7 @@ pub(in crate::host) fn rebuild(
         return Err(damaged("comes out otherwise"));
     }
     let looks = Seen::nothing(seen.files.len());
-    let BaselineRecord { input, counts, files, skipped, findings } = seen;
+    let BaselineRecord { input, counts, files, skipped, findings, adapter: _ } = seen;
     let proposal =
         Proposal { baseline: Baseline { counts, files, skipped, findings }, counts: manifest.counts, changes };
     let files = [baseline, planned, patch].map(Clone::clone);

@@ -134,5 +134,6 @@ fn request(context: &Context, run: &RunFolder) -> Result<Request, Error> {
         contents: Contents::Before(run.path().join("packs/none/pre")),
         overlay: Vec::new(),
         threads: 1,
+        source: None,
     })
 }

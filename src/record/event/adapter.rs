@@ -20,6 +20,18 @@ pub struct DtaStarted {
     pub tool: String,
     /// Its invocation.
     pub input: Free,
+    /// The source of the adapter, if a user wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceFile>,
+}
+
+/// The source of an adapter that a user wrote.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SourceFile {
+    /// The file in the workspace.
+    pub path: String,
+    /// The hash of everything that the adapter is made of.
+    pub sha256: Sha256,
 }
 
 /// An adapter proposed a change.

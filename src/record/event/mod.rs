@@ -21,7 +21,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Error, Value};
 
 pub use self::{
-    adapter::{DtaApplied, DtaFailed, DtaProposed, DtaStarted, DtaVerified},
+    adapter::{DtaApplied, DtaFailed, DtaProposed, DtaStarted, DtaVerified, SourceFile},
     call::{AnsweredBy, Call, CallTimes, Checked, Cost, ExecTime, How, Intent, Prepared, Prompted, Settled},
     change::{AttemptPutBack, AttemptSetAside, FileRow, Judged, JudgedPatch, Revoked, Transaction, Undoing},
     command::{Confined, Confinement, ExecEnded, ExecStarted, ExecTimes, Output, Program, Ran},

@@ -239,7 +239,14 @@ fn of_adapters() -> Vec<Event> {
         manifest: file(),
     };
     vec![
-        Event::DtaStarted(DtaStarted { tool: text("t"), input: Free(json!({"mode": "apply"})) }.into()),
+        Event::DtaStarted(
+            DtaStarted {
+                tool: text("t"),
+                input: Free(json!({"mode": "apply"})),
+                source: Some(SourceFile { path: text("dta/t.rhai"), sha256: hash() }),
+            }
+            .into(),
+        ),
         Event::DtaProposed(proposed.into()),
         Event::DtaApplied(applied.into()),
         Event::DtaVerified(DtaVerified { tool: text("t"), output, after: counts }.into()),

@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Pin, PinnedTrust};
 use crate::{
-    base::error::{Code, Error},
+    base::{
+        error::{Code, Error},
+        hash::Sha256,
+    },
     script::pack::Pack,
 };
 
@@ -34,15 +37,28 @@ pub struct Lock {
     /// The packs from elsewhere, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub packs: BTreeMap<String, Pack>,
+    /// The approved adapters of users, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub adapters: BTreeMap<String, PinnedAdapter>,
     /// The approved scripts, by path.
     #[serde(default)]
     pub scripts: BTreeMap<String, Pin>,
 }
 
+/// One approved adapter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PinnedAdapter {
+    /// Its file.
+    pub path: String,
+    /// The hash of everything that it is made of.
+    pub sha256: Sha256,
+}
+
 impl Default for Lock {
     /// No approvals.
     fn default() -> Self {
-        Lock { version: VERSION, trust: BTreeMap::new(), packs: BTreeMap::new(), scripts: BTreeMap::new() }
+        Lock { version: VERSION, trust: BTreeMap::new(), packs: BTreeMap::new(), adapters: BTreeMap::new(), scripts: BTreeMap::new() }
     }
 }
 

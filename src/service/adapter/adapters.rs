@@ -1,6 +1,9 @@
 //! The registry of a program's adapters: the built-in ones, and the program's own. It only looks them up.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use super::{ADAPTERS, Adapter, envelope};
 use crate::{
@@ -25,6 +28,14 @@ const KEYS: &[&str] = &["approved", "strict_tools"];
 #[derive(Clone, Default)]
 pub struct Adapters {
     own: Vec<Arc<dyn Adapter>>,
+    later: Option<Arc<Later>>,
+}
+
+/// Adapters that are read when somebody first asks for one.
+struct Later {
+    names: Vec<String>,
+    read: Box<dyn Fn() -> Vec<Arc<dyn Adapter>> + Send + Sync>,
+    found: OnceLock<Vec<Arc<dyn Adapter>>>,
 }
 
 impl Adapters {
@@ -55,19 +66,53 @@ impl Adapters {
         Ok(self)
     }
 
+    /// Adds the adapters of users that have these names. They are read when somebody first asks for an adapter; taken names are
+    /// left out.
+    pub fn with_later(
+        mut self,
+        names: Vec<String>,
+        read: impl Fn() -> Vec<Arc<dyn Adapter>> + Send + Sync + 'static,
+    ) -> Self {
+        let taken: Vec<String> = self.all().iter().map(|adapter| adapter.name().to_owned()).collect();
+        let names: Vec<String> = names.into_iter().filter(|name| !taken.contains(name)).collect();
+        if !names.is_empty() {
+            self.later = Some(Arc::new(Later { names, read: Box::new(read), found: OnceLock::new() }));
+        }
+        self
+    }
+
     /// Every adapter, sorted by name.
     pub fn all(&self) -> Vec<&dyn Adapter> {
-        let built_in = ADAPTERS.iter().copied();
-        let mut all: Vec<&dyn Adapter> = built_in.chain(self.own.iter().map(AsRef::as_ref)).collect();
+        let mut all = self.known();
+        if let Some(later) = &self.later {
+            let found = later.found.get_or_init(|| (later.read)()).iter();
+            all.extend(found.map(AsRef::as_ref).filter(|one| later.names.iter().any(|name| name == one.name())));
+        }
         all.sort_by(|a, b| a.name().cmp(b.name()));
         all
     }
 
-    /// The adapter of that name; `not_found` names the nearest.
+    /// The names of all adapters, sorted; those of users are not read for that.
+    pub fn names(&self) -> Vec<&str> {
+        let later = self.later.iter().flat_map(|later| &later.names).map(String::as_str);
+        let mut names: Vec<&str> = self.known().iter().map(|adapter| adapter.name()).chain(later).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The adapters that are a part of the program.
+    fn known(&self) -> Vec<&dyn Adapter> {
+        ADAPTERS.iter().copied().chain(self.own.iter().map(AsRef::as_ref)).collect()
+    }
+
+    /// The adapter of that name; `not_found` names the nearest. The error of an adapter that can't be used is its own.
     pub fn find(&self, name: &str) -> Result<&dyn Adapter, Error> {
+        if let Some(adapter) = self.known().into_iter().find(|adapter| adapter.name() == name) {
+            return Ok(adapter);
+        }
         let all = self.all();
         if let Some(adapter) = all.iter().find(|adapter| adapter.name() == name) {
-            return Ok(*adapter);
+            return adapter.check().map(|()| *adapter);
         }
         let error = Error::new(Code::NotFound, format!("there is no adapter `{name}`"));
         Err(match error::nearest(name, all.iter().map(|adapter| adapter.name())) {
@@ -79,7 +124,7 @@ impl Adapters {
 
 impl fmt::Debug for Adapters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.all().iter().map(|adapter| adapter.name())).finish()
+        f.debug_list().entries(self.names()).finish()
     }
 }
 

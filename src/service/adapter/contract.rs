@@ -213,6 +213,9 @@ pub struct BaselineRecord {
     /// The defects that the proposal leaves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// The hash of the adapter's source, if a user wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapter: Option<Sha256>,
 }
 
 /// The artefact that lists the changes: the manifest.
@@ -236,6 +239,7 @@ impl Proposal {
             files: self.baseline.files.clone(),
             skipped: self.baseline.skipped.clone(),
             findings: self.baseline.findings.clone(),
+            adapter: None,
         }
     }
 

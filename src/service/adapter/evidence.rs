@@ -55,6 +55,8 @@ pub struct Measured {
     pub sample_size: u64,
     /// New URLs that the host may probe, sorted.
     pub samples: Vec<String>,
+    /// Further remarks, as sentences without final period.
+    pub remarks: Vec<String>,
 }
 
 /// A file of the target, before and after.

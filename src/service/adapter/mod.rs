@@ -11,6 +11,7 @@ pub mod intra_repo_link_fixer;
 pub mod json_schema_migrator;
 pub mod jsonl;
 pub mod link_updater;
+pub mod source;
 pub mod survey;
 pub mod verify;
 
@@ -26,6 +27,7 @@ use crate::{
     service::adapter::{
         contract::{Counted, Invocation, Proposal},
         evidence::{Evidence, Measured},
+        source::Source,
     },
     system::schema::Schema,
 };
@@ -106,6 +108,16 @@ pub trait Adapter: Send + Sync {
     /// Globs of the files that it reads for this input; it ignores all others under the target.
     fn looks_at(&self, _input: &Invocation) -> Vec<&str> {
         self.domain()
+    }
+
+    /// The source that the verifier's process makes it of; none if it is a part of the program.
+    fn source(&self) -> Option<&Source> {
+        None
+    }
+
+    /// An error if it can't be used; it has a name then and nothing else.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
     }
 
     /// Reads the target and returns the changes. No side effect.

@@ -17,6 +17,7 @@ use super::{
     contract::{BaselineRecord, Counts, Failure, ManifestRecord, Verdict},
     evidence::{Evidence, HASHES_MATCH, Images, NOTHING_ELSE_CHANGED},
     record_files,
+    source::Source,
 };
 use crate::{
     base::{
@@ -79,7 +80,13 @@ pub struct Request {
     pub overlay: Vec<Proposed>,
     /// The number of threads that it may use.
     pub threads: usize,
+    /// The source of the adapter, if a user wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
 }
+
+/// Makes an adapter of the source that a user wrote.
+pub type Rebuild<'a> = &'a dyn Fn(&Source) -> Result<Arc<dyn Adapter>, Error>;
 
 /// The verifier's report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,6 +105,9 @@ pub struct Report {
     /// New URLs that the host may probe, sorted; the verifier itself has no network.
     #[serde(default)]
     pub samples: Vec<String>,
+    /// Further remarks, as sentences without final period.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 impl Request {
@@ -118,7 +128,7 @@ impl Report {
             checks: self.checks.clone(),
             sample_size: self.sample_size,
             failures: self.failures.clone(),
-            remarks: Vec::new(),
+            remarks: self.remarks.clone(),
         }
     }
 
@@ -138,7 +148,7 @@ impl Report {
 ///
 /// `confine` is called with the request before any path in it is opened.
 pub fn main(
-    adapters: &Adapters,
+    (adapters, rebuild): (&Adapters, Rebuild<'_>),
     mut input: impl Read,
     mut output: impl Write,
     confine: impl FnOnce(&Request),
@@ -149,7 +159,7 @@ pub fn main(
     let report = match request {
         Ok(request) => {
             confine(&request);
-            answer(adapters, &request)
+            answer(adapters, rebuild, &request)
         }
         Err(error) => Report::new(&[], vec![Failure::new("request", format!("the request can't be read: {error}"))]),
     };
@@ -165,7 +175,16 @@ pub fn main(
     }
 }
 
-fn answer(adapters: &Adapters, request: &Request) -> Report {
+fn answer(adapters: &Adapters, rebuild: Rebuild<'_>, request: &Request) -> Report {
+    if let Some(source) = &request.source {
+        return match rebuild(source) {
+            Ok(adapter) if adapter.name() == request.tool => verify(adapter.as_ref(), request),
+            Ok(adapter) => {
+                Report::new(&[], vec![Failure::new("request", format!("the source is that of `{}`", adapter.name()))])
+            }
+            Err(error) => Report::new(&[], vec![Failure::new("request", error.message())]),
+        };
+    }
     match adapters.find(&request.tool) {
         Ok(adapter) => verify(adapter, request),
         Err(error) => {
@@ -212,6 +231,7 @@ pub fn judge(ctx: &Context<'_>, adapter: &dyn Adapter, evidence: Evidence<'_>) -
         counts: measured.counts,
         sample_size: measured.sample_size,
         samples: measured.samples,
+        remarks: measured.remarks,
         ..Report::new(&checks, failures)
     })
 }
@@ -226,6 +246,9 @@ fn records(request: &Request) -> Result<(BaselineRecord, ManifestRecord), Vec<Fa
     let mut failures = Vec::new();
     if baseline.input.tool != request.tool {
         failures.push(Failure::new(BASELINE_INTACT, format!("it is of `{}`", baseline.input.tool)));
+    }
+    if baseline.adapter != request.source.as_ref().map(|source| source.sha256) {
+        failures.push(Failure::new(BASELINE_INTACT, "it is of another version of the adapter's source"));
     }
     if manifest.tool != request.tool {
         failures.push(Failure::new(MANIFEST_INTACT, format!("it is of `{}`", manifest.tool)));

@@ -399,13 +399,6 @@ mod tests {
 
     #[test]
     fn what_does_not_exist_yet_is_refused_with_a_sentence() {
-        refused(
-            "[adapters.tidy]\nscript = 'tidy.rhai'",
-            2,
-            1,
-            "is refused: `adapters.tidy.script` can't be used: adapters of your own do not exist in this version of nrv",
-            "remove it",
-        );
         let served = "serve the model's file with llama.cpp or Ollama, and give the server's `dialect` and `base_url`";
         refused(
             "[llm.providers.a]\nmodel_file = '~/m.gguf'",

@@ -74,6 +74,9 @@ table! {
             Form::UpTo(1000);
         rate_per_min: Option<u64> = None, limit,
             "How often a run may start the adapter in any minute; without it, as often as it likes.", Form::Count(0);
+        #[serde(skip_serializing_if = "Option::is_none")]
+        script: Option<String> = None, last,
+            "The file in the workspace of an adapter of your own, in Rhai; without it, `dta/NAME.rhai`.", Form::Text;
     }
 }
 

@@ -30,6 +30,9 @@ const LAST_STANDARD: i32 = 2;
 /// The limit of a worker's open files; it has stdin, stdout and stderr.
 const OPEN_FILES: u64 = 8;
 
+/// The limit of the open files of a process that also reads a tree.
+const OPEN_BY_READERS: u64 = 1024;
+
 /// Paths, and the rights beneath them.
 pub(super) type Rule = (Vec<PathBuf>, BitFlags<AccessFs>);
 
@@ -50,7 +53,7 @@ pub fn script(limits: &Limits, start_threads: &mut dyn FnMut()) -> Isolation {
     let status = status();
     let landlock = confine(&[], &mut missing);
     start_threads();
-    limit_resources(limits, status, &mut missing);
+    limit_resources(limits, status, OPEN_FILES, &mut missing);
     let seccomp = match system_calls::allow_computation_only() {
         Ok(()) => true,
         Err(why) => {
@@ -70,6 +73,22 @@ pub fn read_only(roots: &[PathBuf]) -> Isolation {
     close_inherited(&mut missing);
     tie_to_parent(&mut missing);
     let landlock = confine(roots, &mut missing);
+    Isolation { landlock, seccomp: false, missing }
+}
+
+/// As [`read_only`], with bounded memory and processor time, for a verifier that runs functions of a user's adapter on this many
+/// threads.
+pub fn read_only_bounded(roots: &[PathBuf], limits: &Limits, threads: usize) -> Isolation {
+    /// The address space of a thread: its stack, and an arena.
+    const THREAD: u64 = 192 << 20;
+    let mut missing = Vec::new();
+    close_inherited(&mut missing);
+    tie_to_parent(&mut missing);
+    // No file of the kernel can be opened afterwards.
+    let status = status();
+    let landlock = confine(roots, &mut missing);
+    let room = limits.memory.saturating_add(THREAD.saturating_mul(threads as u64 + 1));
+    limit_resources(&Limits { memory: room, ..limits.clone() }, status, OPEN_BY_READERS, &mut missing);
     Isolation { landlock, seccomp: false, missing }
 }
 
@@ -164,7 +183,7 @@ fn status() -> Option<File> {
     File::open("/proc/self/status").ok()
 }
 
-fn limit_resources(limits: &Limits, status: Option<File>, missing: &mut Vec<String>) {
+fn limit_resources(limits: &Limits, status: Option<File>, open_files: u64, missing: &mut Vec<String>) {
     let set = |resource, soft: u64, hard: u64| {
         rustix::process::setrlimit(resource, Rlimit { current: Some(soft), maximum: Some(hard) })
     };
@@ -181,7 +200,7 @@ fn limit_resources(limits: &Limits, status: Option<File>, missing: &mut Vec<Stri
         missing,
         || "its processor time is not bounded",
     );
-    note(set(Resource::Nofile, OPEN_FILES, OPEN_FILES), missing, || "it may open many files");
+    note(set(Resource::Nofile, open_files, open_files), missing, || "it may open many files");
     note(set(Resource::Core, 0, 0), missing, || "a crash may write a core file");
     note(set(Resource::Fsize, 0, 0), missing, || "it may write to files that it was given");
 }

@@ -78,6 +78,7 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
         counts: total.counts(evidence),
         sample_size: 0,
         samples: Vec::new(),
+        remarks: Vec::new(),
     })
 }
 

@@ -185,6 +185,7 @@ impl Recorded {
             },
             overlay: Vec::new(),
             threads: 2,
+            source: None,
         };
         Recorded { tree, run, request }
     }
@@ -351,7 +352,7 @@ fn links_may_arrive_at_a_host_that_others_leave() {
 fn a_request_that_can_not_be_read_fails() {
     let mut output = Vec::new();
     crate::service::adapter::verify::main(
-        &crate::service::adapter::Adapters::default(),
+        (&crate::service::adapter::Adapters::default(), &|_| panic!("nothing is made of a source")),
         &b"{}"[..],
         &mut output,
         |_| {},

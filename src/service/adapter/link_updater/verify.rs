@@ -68,6 +68,7 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
         counts: total.counts(evidence),
         sample_size: 0,
         samples: total.samples.into_urls(),
+        remarks: Vec::new(),
     })
 }
 

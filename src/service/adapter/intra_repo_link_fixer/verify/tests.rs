@@ -107,8 +107,14 @@ impl Case {
             after: Some(Content::new(text.clone().into_bytes(), 0o644)),
         });
         let changes = ChangeSet::new(changes.collect()).unwrap();
-        let baseline =
-            BaselineRecord { input: input.clone(), counts: baseline, files, skipped: Vec::new(), findings: Vec::new() };
+        let baseline = BaselineRecord {
+            input: input.clone(),
+            counts: baseline,
+            files,
+            skipped: Vec::new(),
+            findings: Vec::new(),
+            adapter: None,
+        };
         let tool = "intra_repo_link_fixer".to_owned();
         let manifest = ManifestRecord { tool, entries: changes.entries(), counts: manifest };
         let looks_at = vec!["**/*.md", "**/*.html"];

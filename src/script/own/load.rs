@@ -1,0 +1,225 @@
+//! Finds the adapters of a workspace, reads them when somebody first asks, and makes them again in the verifier's process.
+
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use super::{
+    broken::Broken,
+    description::{Description, is_name},
+    rhai::RhaiAdapter,
+};
+use crate::{
+    base::{
+        error::{Code, Error},
+        frame::{Inspection, Limits},
+        hash::Sha256,
+        path::RepoPath,
+    },
+    script::{
+        Checked,
+        approval::{FILE, PinnedAdapter},
+        guest::adapter as guest,
+        session::{Origin, Worker},
+    },
+    service::adapter::{
+        Adapter, Adapters,
+        source::{Kind, Source},
+    },
+    system::{
+        policy::Policy,
+        process::{Isolation, Program},
+        workspace::{Globs, Workspace},
+    },
+};
+
+/// The globs of adapters in Rhai, without definitions for editors.
+const FILES: &[&str] = &["dta/*.rhai", "!dta/*.d.rhai"];
+
+/// The folder of adapters.
+const FOLDER: &str = "dta/";
+
+/// The ending of adapters in Rhai.
+const ENDING: &str = ".rhai";
+
+/// How adapters of users are run.
+#[derive(Clone, Debug)]
+pub struct How {
+    /// The program that becomes a worker.
+    pub program: Program,
+    /// How workers are kept apart.
+    pub isolation: Isolation,
+    /// The limits of their processes.
+    pub limits: Limits,
+    /// Threads for listing.
+    pub threads: usize,
+    /// The approved adapters, where only approved ones are used.
+    pub pins: Option<BTreeMap<String, PinnedAdapter>>,
+}
+
+/// An adapter that was found by its name.
+#[derive(Clone, Debug)]
+struct Found {
+    name: String,
+    path: RepoPath,
+}
+
+/// Adds the adapters of a workspace: the files beneath `dta/`, and those that the policy names.
+pub fn with_own(adapters: Adapters, workspace: &Workspace, policy: &Policy, how: How) -> Result<Adapters, Error> {
+    let found = find(workspace, policy, how.threads)?;
+    let names = found.iter().map(|one| one.name.clone()).collect();
+    let root = workspace.root().to_owned();
+    Ok(adapters.with_later(names, move || read(&root, &found, &how)))
+}
+
+/// The name of the adapter that a file is meant to hold; none if it is no file of an adapter.
+pub fn name_at(policy: &Policy, path: &RepoPath) -> Option<String> {
+    let mut named = policy.settings().adapters.named.iter();
+    if let Some((name, _)) = named.find(|(_, table)| table.script.as_deref() == Some(path.as_str())) {
+        return Some(name.clone());
+    }
+    let name = path.strip_prefix(FOLDER)?.strip_suffix(ENDING)?;
+    (!name.contains(['/', '.'])).then(|| name.to_owned())
+}
+
+/// The findings in the file of an adapter, as `nrv check` tells them.
+pub fn check(workspace: &Workspace, (name, path): (&str, &RepoPath), how: &How) -> Checked {
+    let mut checked = Checked {
+        script: path.clone(),
+        errors: Vec::new(),
+        warnings: Vec::new(),
+        sources: BTreeMap::new(),
+        loaded: None,
+    };
+    let text = match text(workspace, path) {
+        Ok(text) => text,
+        Err(error) => return Checked { errors: vec![error], ..checked },
+    };
+    match inspect(path, &text, how, &mut None) {
+        Ok(inspection) if inspection.errors.is_empty() => {
+            checked.errors.extend(described(&inspection, &text, name).err());
+            checked.warnings = inspection.warnings;
+        }
+        Ok(inspection) => (checked.errors, checked.warnings) = (inspection.errors, inspection.warnings),
+        Err(error) => checked.errors.push(error),
+    }
+    checked.sources.insert(path.to_string(), text);
+    checked
+}
+
+fn find(workspace: &Workspace, policy: &Policy, threads: usize) -> Result<Vec<Found>, Error> {
+    let mut found = Vec::new();
+    for path in workspace.list(&Globs::parse(FILES)?, threads)?.paths {
+        let name = path.trim_start_matches(FOLDER).trim_end_matches(ENDING).to_owned();
+        found.push(Found { name, path });
+    }
+    for (name, table) in &policy.settings().adapters.named {
+        let Some(script) = &table.script else { continue };
+        let key = format!("adapters.{name}.script");
+        let wrong = |error: Error| {
+            Error::new(
+                Code::InvalidPolicy,
+                format!("`{key}` can't be used ({}): {}", policy.origin(&key), error.message()),
+            )
+        };
+        let path = RepoPath::parse(script).map_err(wrong)?;
+        found.retain(|one| one.name != *name);
+        found.push(Found { name: name.clone(), path });
+    }
+    Ok(found)
+}
+
+/// Reads all sources by one worker; what can't be read has its error in place of its functions.
+fn read(root: &Path, found: &[Found], how: &How) -> Vec<Arc<dyn Adapter>> {
+    let mut worker = None;
+    let workspace = Workspace::open(root);
+    let read = |one: &Found| -> Arc<dyn Adapter> {
+        let adapter =
+            workspace.as_ref().map_err(Clone::clone).and_then(|workspace| adapter(workspace, one, how, &mut worker));
+        adapter.unwrap_or_else(|error| Arc::new(Broken { name: one.name.clone(), error }))
+    };
+    found.iter().map(read).collect()
+}
+
+fn adapter(
+    workspace: &Workspace,
+    found: &Found,
+    how: &How,
+    worker: &mut Option<Worker>,
+) -> Result<Arc<dyn Adapter>, Error> {
+    let text = text(workspace, &found.path)?;
+    let inspection = inspect(&found.path, &text, how, worker)?;
+    let description = described(&inspection, &text, &found.name)?;
+    let sha256 = Sha256::of(text.as_bytes());
+    check_pin(found, sha256, how)?;
+    let kind = Kind::Rhai { text: text.clone(), limits: how.limits.clone() };
+    let source = Source { name: found.name.clone(), path: found.path.to_string(), sha256, kind };
+    let made = RhaiAdapter::new(description, source, (text, how.limits.clone()), (how.program.clone(), how.isolation));
+    Ok(Arc::new(made))
+}
+
+/// An error where only approved adapters are used, and this one is not, or has changed since.
+fn check_pin(found: &Found, sha256: Sha256, how: &How) -> Result<(), Error> {
+    let Some(pins) = &how.pins else { return Ok(()) };
+    let Found { name, path } = found;
+    let message = match pins.get(name) {
+        Some(pin) if pin.sha256 == sha256 && pin.path == path.as_str() => return Ok(()),
+        Some(pin) if pin.path != path.as_str() => {
+            format!("the adapter `{name}` was approved as `{}`, not as `{path}`", pin.path)
+        }
+        Some(_) => format!("the adapter `{name}` differs from its approval: `{path}` has changed"),
+        None => format!("the adapter `{name}` (`{path}`) is not approved"),
+    };
+    Err(Error::new(Code::NotApproved, message)
+        .detail("adapter", name.as_str())
+        .hint(format!("review it, approve it with `nrv approve {path}`, and commit `{FILE}`")))
+}
+
+fn text(workspace: &Workspace, path: &RepoPath) -> Result<String, Error> {
+    let content = workspace.read(path)?;
+    String::from_utf8(content.into_bytes())
+        .map_err(|_| Error::new(Code::ScriptSyntax, format!("the adapter `{path}` is not UTF-8")))
+}
+
+fn inspect(path: &RepoPath, text: &str, how: &How, worker: &mut Option<Worker>) -> Result<Inspection, Error> {
+    let mut living = match worker.take() {
+        Some(living) => living,
+        None => Worker::start(Origin { program: &how.program, isolation: how.isolation }, &how.limits, &|| None)?,
+    };
+    // A worker that a source has killed is not used again.
+    let inspection = living.inspect(path.as_str(), text, true, &|| None)?;
+    *worker = Some(living);
+    Ok(inspection)
+}
+
+/// The description in a source without errors.
+fn described(inspection: &Inspection, text: &str, name: &str) -> Result<Description, Error> {
+    let path = inspection.path.as_str();
+    if !is_name(name) {
+        return Err(Error::new(Code::InvalidInput, format!("the adapter `{path}` has a name that can't be used"))
+            .hint("begin with a letter and go on with letters, digits and `_`, in lower case"));
+    }
+    if let Some(error) = inspection.errors.first() {
+        return Err(error.clone());
+    }
+    let Some(header) = &inspection.adapter else {
+        return Err(Error::new(Code::ScriptSyntax, format!("`{path}` is no adapter: it has no constant `ADAPTER`"))
+            .detail("rule", "header")
+            .hint("write `const ADAPTER = #{ name: …, version: …, glob: … };`"));
+    };
+    Description::parse(header, name).map_err(|error| {
+        crate::script::header::at(error, &inspection.places, crate::script::header::place_of("ADAPTER", path, text))
+    })
+}
+
+/// Makes an adapter of its source, in the verifier's process.
+pub fn rebuild(source: &Source) -> Result<Arc<dyn Adapter>, Error> {
+    let Kind::Rhai { text, limits } = &source.kind;
+    if Sha256::of(text.as_bytes()) != source.sha256 {
+        return Err(Error::new(
+            Code::RecordDamaged,
+            format!("the source of `{}` is not what its hash says", source.name),
+        ));
+    }
+    let description = described(&guest::read(&source.path, text), text, &source.name)?;
+    let how = (Program::ReExec, Isolation::Process);
+    Ok(Arc::new(RhaiAdapter::new(description, source.clone(), (text.clone(), limits.clone()), how)))
+}

@@ -1,0 +1,13 @@
+//! Adapters that users write: a file of functions in Rhai beneath `dta/`.
+//!
+//! The host reads no source itself. One process proposes, the verifier's process measures, and neither has the functions of the
+//! other. What both exchange with the host are texts and counts; the host makes the change and its hashes.
+
+mod broken;
+mod description;
+mod load;
+mod measure;
+mod propose;
+mod rhai;
+
+pub use self::load::{How, check, name_at, rebuild, with_own};

@@ -1,0 +1,262 @@
+//! Reads a target in batches, asks a user's adapter for counts and new texts, and makes the proposal.
+//!
+//! A batch depends on the sorted list of files alone, so that neither threads nor time change what an adapter sees. The new
+//! texts are given to the adapter once more, which must leave them as they are.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Value, json};
+
+use super::description::Description;
+use crate::{
+    base::{
+        batch::{Answer, Batch, Phase, Text},
+        change::{Change, ChangeSet, Content, Stamp},
+        error::{Code, Error},
+        path::RepoPath,
+        text::counted,
+    },
+    service::adapter::{
+        Context,
+        contract::{Baseline, Counts, FileHash, Invocation, Proposal, Skipped},
+        deadline::Deadline,
+        survey::{FILES_IGNORED, FILES_SCANNED, FILES_SKIPPED},
+    },
+    system::workspace::{self, Globs},
+};
+
+/// The most files of a batch.
+pub(super) const FILES: usize = 500;
+
+/// The bytes with which a batch is full.
+pub(super) const BYTES: usize = 4 << 20;
+
+/// Larger files are left alone.
+pub(super) const LARGEST: u64 = 16 << 20;
+
+/// The reason to leave a file alone.
+const TOO_LARGE: &str = "it is larger than 16 MiB";
+const NO_TEXT: &str = "it is not UTF-8";
+
+/// Names of counts that the host gives itself.
+const TAKEN: &[&str] = &[FILES_IGNORED, FILES_SCANNED, FILES_SKIPPED];
+
+/// Answers batches, in a process of its own.
+pub(super) trait Work {
+    /// The answer of the adapter.
+    fn work(&mut self, batch: Batch, stop: &dyn Fn() -> Option<Error>) -> Result<Answer, Error>;
+}
+
+/// The input of an adapter's functions: all but the mode, so that a dry run proposes what a run proposes.
+pub(super) fn functions_input(input: &Invocation) -> Value {
+    json!({
+        "tool": input.tool, "version": input.version, "target": input.target, "params": input.params,
+        "constraints": input.constraints,
+    })
+}
+
+/// Reads every file of the target and proposes.
+pub(super) fn propose<W: Work>(
+    ctx: &Context<'_>,
+    input: &Invocation,
+    adapter: &Description,
+    start: impl Fn() -> W + Sync,
+) -> Result<Proposal, Error> {
+    let deadline = Deadline::begin(input, "looking at the files");
+    let listing = ctx.view.list(&input.target.globs(ctx.view)?, ctx.threads)?;
+    let owned = Globs::parse(&adapter.globs)?;
+    let (paths, others): (Vec<_>, Vec<_>) = listing.paths.into_iter().partition(|path| owned.matches(path));
+    let most = adapter.max_files.unwrap_or(u64::MAX).min(input.constraints.max_files);
+    check_number(paths.len(), most)?;
+    let stop = || deadline.check(ctx).err();
+    let (done, wanted) = (AtomicU64::new(0), functions_input(input));
+    let chunks: Vec<&[RepoPath]> = paths.chunks(FILES).collect();
+    let parts = workspace::parallel_map_with(ctx.threads, &chunks, &start, |worker, chunk| {
+        let mut reader = Reader { ctx, adapter, input: &wanted, stop: &stop, part: Part::default(), batch: Vec::new() };
+        for path in *chunk {
+            reader.read(path, worker)?;
+            (ctx.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, paths.len() as u64);
+        }
+        reader.flush(worker)?;
+        Ok::<Part, Error>(reader.part)
+    });
+    let mut total = Part::default();
+    for part in parts {
+        total.add(part?);
+    }
+    total.skipped.extend(
+        listing.unnameable.into_iter().map(|path| Skipped { path, reason: "its name is not UTF-8".to_owned() }),
+    );
+    for name in adapter.counts.keys() {
+        total.counts.entry(name.clone()).or_default();
+    }
+    total.finish(others.len() as u64)
+}
+
+/// The result of some files.
+#[derive(Default)]
+struct Part {
+    scanned: u64,
+    files: Vec<FileHash>,
+    skipped: Vec<Skipped>,
+    counts: Counts,
+    changes: Vec<Change>,
+}
+
+impl Part {
+    fn add(&mut self, more: Part) {
+        self.scanned += more.scanned;
+        self.files.extend(more.files);
+        self.skipped.extend(more.skipped);
+        self.changes.extend(more.changes);
+        add(&mut self.counts, &more.counts);
+    }
+
+    fn finish(mut self, ignored: u64) -> Result<Proposal, Error> {
+        self.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+        let changes = ChangeSet::new(self.changes)?;
+        let own = [(FILES_SCANNED, self.scanned), (FILES_SKIPPED, self.skipped.len() as u64), (FILES_IGNORED, ignored)];
+        let mut counts = self.counts;
+        counts.extend(own.map(|(name, n)| (name.to_owned(), n)));
+        let baseline = Baseline { counts, files: self.files, skipped: self.skipped, findings: Vec::new() };
+        let counts = Counts::from([("files".to_owned(), changes.len() as u64)]);
+        Ok(Proposal { baseline, counts, changes })
+    }
+}
+
+/// Adds counts to a sum.
+pub(super) fn add(sum: &mut Counts, more: &Counts) {
+    for (name, count) in more {
+        let entry = sum.entry(name.clone()).or_default();
+        *entry = entry.saturating_add(*count);
+    }
+}
+
+/// Reads files into batches.
+struct Reader<'a> {
+    ctx: &'a Context<'a>,
+    adapter: &'a Description,
+    input: &'a Value,
+    stop: &'a dyn Fn() -> Option<Error>,
+    part: Part,
+    batch: Vec<(Stamp, Text)>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, path: &RepoPath, worker: &mut impl Work) -> Result<(), Error> {
+        if let Some(reason) = (self.stop)() {
+            return Err(reason);
+        }
+        let mut bytes = Vec::new();
+        let Some(stamp) = self.ctx.view.read_into(path, LARGEST, &mut bytes)? else {
+            self.skip(path, TOO_LARGE);
+            return Ok(());
+        };
+        self.part.files.push(FileHash { path: path.clone(), sha256: stamp.sha256 });
+        let Ok(text) = String::from_utf8(bytes) else {
+            self.skip(path, NO_TEXT);
+            return Ok(());
+        };
+        self.part.scanned += 1;
+        self.batch.push((stamp, Text { path: path.to_string(), text }));
+        if self.batch.iter().map(|(_, file)| file.text.len()).sum::<usize>() >= BYTES {
+            self.flush(worker)?;
+        }
+        Ok(())
+    }
+
+    fn skip(&mut self, path: &RepoPath, reason: &str) {
+        self.part.skipped.push(Skipped { path: path.to_string(), reason: reason.to_owned() });
+    }
+
+    /// Gives a batch to the adapter.
+    fn flush(&mut self, worker: &mut impl Work) -> Result<(), Error> {
+        let (stamps, files): (Vec<Stamp>, Vec<Text>) = std::mem::take(&mut self.batch).into_iter().unzip();
+        if files.is_empty() {
+            return Ok(());
+        }
+        let counts = match self.ask(worker, Phase::Discover, files.clone())? {
+            Answer::Counts(counts) => counts,
+            Answer::Texts(_) => return Err(self.astray()),
+        };
+        if let Some(name) = counts.keys().find(|name| TAKEN.contains(&name.as_str())) {
+            let message =
+                format!("`discover` of `{}` gives a count `{name}`, which the host gives itself", self.adapter.name);
+            return Err(Error::new(Code::ScriptFailed, message).hint("give it another name"));
+        }
+        add(&mut self.part.counts, &counts);
+        let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
+        let texts = self.texts(worker, files)?;
+        let mut changed = Vec::new();
+        for ((stamp, path), text) in stamps.into_iter().zip(paths).zip(texts) {
+            let Some(text) = text else { continue };
+            let after = Content::new(text.clone().into_bytes(), stamp.mode);
+            if after.stamp().sha256 != stamp.sha256 {
+                self.part.changes.push(Change {
+                    path: RepoPath::parse(&path)?,
+                    before: Some(stamp),
+                    after: Some(after),
+                });
+                changed.push(Text { path, text });
+            }
+        }
+        self.second_pass(worker, changed)
+    }
+
+    /// The adapter must leave alone what it proposed.
+    fn second_pass(&self, worker: &mut impl Work, files: Vec<Text>) -> Result<(), Error> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let proposed: Vec<(String, usize)> = files.iter().map(|file| (file.path.clone(), file.text.len())).collect();
+        let again = self.texts(worker, files)?;
+        let mut moved = proposed.iter().zip(again).filter(|(_, text)| text.is_some()).map(|((path, _), _)| path);
+        let Some(first) = moved.next() else { return Ok(()) };
+        let n = 1 + moved.count();
+        let more = if n > 1 { format!(" (and {} more)", counted(n - 1, "file")) } else { String::new() };
+        let message = format!(
+            "`{}` is not idempotent: it would change its own result for `{first}`{more} again",
+            self.adapter.name
+        );
+        Err(Error::new(Code::VerificationFailed, message)
+            .detail("check", "second_pass_empty")
+            .detail("path", first.as_str())
+            .hint("`propose` must leave a text alone that it has proposed; nothing was changed"))
+    }
+
+    fn texts(&self, worker: &mut impl Work, files: Vec<Text>) -> Result<Vec<Option<String>>, Error> {
+        let n = files.len();
+        match self.ask(worker, Phase::Propose, files)? {
+            Answer::Texts(texts) if texts.len() == n => Ok(texts),
+            Answer::Texts(_) | Answer::Counts(_) => Err(self.astray()),
+        }
+    }
+
+    fn ask(&self, worker: &mut impl Work, phase: Phase, files: Vec<Text>) -> Result<Answer, Error> {
+        if let Some(reason) = (self.stop)() {
+            return Err(reason);
+        }
+        worker.work(Batch { phase, input: self.input.clone(), files }, self.stop)
+    }
+
+    fn astray(&self) -> Error {
+        Error::new(
+            Code::ScriptCrashed,
+            format!("the process of `{}` gave an answer to another question", self.adapter.name),
+        )
+    }
+}
+
+fn check_number(files: usize, most: u64) -> Result<(), Error> {
+    let files = files as u64;
+    if files <= most {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::InvalidInput,
+        format!("the glob matches {}, more than `max_files` allows ({most})", counted(files, "file")),
+    )
+    .detail("files", files)
+    .detail("max_files", most)
+    .hint("raise `max_files` of the constraints, the policy or the adapter, or narrow `target.glob`; nothing was read"))
+}
