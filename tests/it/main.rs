@@ -81,6 +81,7 @@ mod tampering;
 mod tidy;
 mod toolkit;
 mod trust;
+mod user_adapters;
 mod vectors;
 mod worker;
 mod workflows;
