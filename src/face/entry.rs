@@ -35,11 +35,10 @@ pub const THREAD: Isolation = Isolation::Thread(guest::on_thread);
 /// Confines a verifier, which reads the tree and the record only, and writes nothing.
 fn confine(request: &Request) {
     // Missing features of the kernel are no reason to stop: the verifier's own code writes nothing either way.
-    let _ = match &request.source {
-        Some(source) => {
-            let Kind::Rhai { limits, .. } = &source.kind;
-            lockdown::read_only_bounded(&request.readable(), limits, request.threads)
-        }
+    let _ = match request.source.as_ref().map(|source| &source.kind) {
+        // The kernel lets no confined process make a view for another. The program itself sees neither the tree nor the network.
+        Some(Kind::Program(_)) => lockdown::alone(),
+        Some(Kind::Rhai { limits, .. }) => lockdown::read_only_bounded(&request.readable(), limits, request.threads),
         None => lockdown::read_only(&request.readable()),
     };
 }

@@ -148,6 +148,11 @@ impl Options {
         self.environment.get(CI).is_some_and(|value| is_on(value))
     }
 
+    /// The folders in which programs are looked for.
+    pub(super) fn path(&self) -> String {
+        self.environment.get("PATH").cloned().unwrap_or_default()
+    }
+
     /// The part of the environment that leads to the user's settings of git.
     pub fn environment_of_git(&self) -> BTreeMap<String, String> {
         let names = ["HOME", "XDG_CONFIG_HOME"];

@@ -73,7 +73,10 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     ("toolkit", &[&["workspace", "apply", "llm", "host"]]),
     // From a run's record to a text and a page: it reads, removes secrets, and performs nothing.
     ("report", &[&["record", "gate", "host"]]),
-    ("cli", &[SHARED, OWNERS, &["record"], SERVICES, &["reference", "host", "pack", "report", "script", "cases", "own"]]),
+    (
+        "cli",
+        &[SHARED, OWNERS, &["record"], SERVICES, &["reference", "host", "pack", "report", "script", "cases", "own"]],
+    ),
     // It becomes a process of nrv's own, before there is a command line: one that runs a script, verifies, or checks a commitment.
     ("entry", &[&["process", "assertion", "adapter", "guest", "own"]]),
 ];

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod approval;
+mod program;
 mod refused;
 
 use serde_json::{Value, json};

@@ -19,8 +19,10 @@ pub(super) fn check(here: &Here, arguments: &CheckArguments, out: &mut Output) -
     for script in &arguments.scripts {
         let path = script_path(here, script)?;
         all.push(match own::name_at(&here.context.policy, &path) {
-            Some(name) => own::check(&here.context.workspace, (&name, &path), &here.how()),
-            None => script::check(&here.context, &path),
+            Some(name) if here.context.policy.adapter(&name).program.is_empty() => {
+                own::check(&here.context.workspace, (&name, &path), &here.how())
+            }
+            Some(_) | None => script::check(&here.context, &path),
         });
         if let Some(reason) = here.context.cancelled() {
             return Err(reason);

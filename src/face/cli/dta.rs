@@ -20,6 +20,7 @@ use crate::{
         text::escape,
     },
     host::{self, Host, Position, Request},
+    script::approval,
     service::adapter::{self, jsonl},
 };
 
@@ -71,6 +72,10 @@ pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) ->
         return Err(Error::new(Code::Usage, "`--input` is required: the adapter's invocation"));
     };
     let input = parse_json(&here.read_input(file)?, file)?;
+    if here.is_locked() && here.adapters().find(&arguments.name)?.source().is_some() {
+        let lock = approval::text(&here.context)?;
+        approval::check_signature(&here.context, lock.as_deref().unwrap_or_default())?;
+    }
     let flags = flags(arguments.mutation, arguments.keep);
     let request = Request::adapter(&here.context, &arguments.name, &input, flags)?;
     needs_dry_run(arguments.mutation, request.flags)?;

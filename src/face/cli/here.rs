@@ -201,6 +201,9 @@ fn how(options: &Options, policy: &Policy, pins: Option<BTreeMap<String, approva
         isolation: options.isolation,
         limits: policy.settings().script.limits.clone(),
         threads: options.threads,
+        exec: policy.settings().exec.clone(),
+        path: options.environment.get("PATH").cloned().unwrap_or_default(),
+        home: options.environment.get("HOME").cloned().unwrap_or_default(),
         pins,
     }
 }

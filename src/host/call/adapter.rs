@@ -40,6 +40,7 @@ use crate::{
         self, Adapter,
         contract::{BaselineRecord, Invocation, Mode, Output, Phase, Proposal},
         envelope,
+        source::Source,
         verify::Report,
     },
     system::{git, policy::Policy, workspace::View},
@@ -166,6 +167,9 @@ impl Adapters<'_, '_> {
         self.pipeline.tally.tools.insert(tool.to_owned());
         self.pipeline.sink.event(Event::DtaStarted { tool: tool.to_owned() });
         let source = adapter.source();
+        if source.is_some_and(Source::starts_program) {
+            self.pipeline.run.trusted(self.pipeline.sink)?;
+        }
         let started = DtaStarted {
             tool: tool.to_owned(),
             input: Free(to_value(&invocation)?),

@@ -54,6 +54,7 @@ pub(in crate::host) fn verify_applied(
         overlay: Vec::new(),
         threads: run.context.options.threads,
         source: source_now(run.context, &stored.invocation.tool)?,
+        path: run.context.options.path(),
     };
     ask(run.context, &request, stored.invocation.constraints.timeout_ms, run.deadline.stop())
 }
@@ -82,6 +83,7 @@ pub(in crate::host) fn verify_proposed(
             overlay: draft.write_overlay(folder, &name)?,
             threads: run.context.options.threads,
             source: source_now(run.context, &stored.invocation.tool)?,
+            path: run.context.options.path(),
         })
     };
     let verdict = ask_with(run.context, request, stored.invocation.constraints.timeout_ms, run.deadline.stop());
@@ -128,6 +130,20 @@ fn source_then(folder: &RunFolder, before: &[Record], tool: &str) -> Result<Opti
         return Err(damaged());
     }
     Ok(Some(source))
+}
+
+/// A record names no program that is started, unless the policy that a person trusts names the same.
+fn check_program(context: &Context, source: Option<&Source>) -> Result<(), Error> {
+    let Some(source) = source.filter(|source| source.starts_program()) else { return Ok(()) };
+    let now = source_now(context, &source.name)?;
+    if now.is_none_or(|now| now.sha256 != source.sha256) {
+        return Err(Error::new(
+            Code::PermissionDenied,
+            format!("the program of `{}` is no longer the recorded one", source.name),
+        )
+        .hint("a recorded program is started only if the policy still names the same"));
+    }
+    context.check_trust()
 }
 
 fn artifact(file: &FileRef) -> ArtifactRef {
@@ -218,7 +234,11 @@ pub fn verify_again(context: &Context, folder: &RunFolder) -> Result<Vec<Verifie
         let Some(applied) = record.event.dta_applied() else { continue };
         let verifier = match later_change(&records[index + 1..], applied, &records) {
             Some(later) => Verdict { passed: true, checks: vec![format!("replaced_by_{later}")], ..Verdict::default() },
-            None => verify_recorded(context, folder, applied, source_then(folder, &records[..index], &applied.tool)?)?,
+            None => {
+                let source = source_then(folder, &records[..index], &applied.tool)?;
+                check_program(context, source.as_ref())?;
+                verify_recorded(context, folder, applied, source)?
+            }
         };
         all.push(Verified { tool: applied.tool.clone(), position: record.position.clone(), verifier });
     }
@@ -243,6 +263,7 @@ fn verify_recorded(
         threads: context.options.threads,
         tool: tool.clone(),
         source,
+        path: context.options.path(),
     };
     let report = ask(context, &request, context.policy.adapter(&tool).timeout_ms, &context.options.cancel)?;
     let mut verdict = report.verdict();

@@ -135,5 +135,6 @@ fn request(context: &Context, run: &RunFolder) -> Result<Request, Error> {
         overlay: Vec::new(),
         threads: 1,
         source: None,
+        path: String::new(),
     })
 }

@@ -58,7 +58,13 @@ pub struct PinnedAdapter {
 impl Default for Lock {
     /// No approvals.
     fn default() -> Self {
-        Lock { version: VERSION, trust: BTreeMap::new(), packs: BTreeMap::new(), adapters: BTreeMap::new(), scripts: BTreeMap::new() }
+        Lock {
+            version: VERSION,
+            trust: BTreeMap::new(),
+            packs: BTreeMap::new(),
+            adapters: BTreeMap::new(),
+            scripts: BTreeMap::new(),
+        }
     }
 }
 

@@ -1,10 +1,18 @@
 //! Finds the adapters of a workspace, reads them when somebody first asks, and makes them again in the verifier's process.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::json;
 
 use super::{
     broken::Broken,
     description::{Description, is_name},
+    program::{ProgramAdapter, confine},
     rhai::RhaiAdapter,
 };
 use crate::{
@@ -17,16 +25,17 @@ use crate::{
     script::{
         Checked,
         approval::{FILE, PinnedAdapter},
-        guest::adapter as guest,
+        guest,
         session::{Origin, Worker},
     },
     service::adapter::{
         Adapter, Adapters,
-        source::{Kind, Source},
+        source::{Kind, Program as ProgramSource, Source},
+        verify::Request,
     },
     system::{
-        policy::Policy,
-        process::{Isolation, Program},
+        policy::{self, Policy},
+        process::{Isolation, Program, sandbox},
         workspace::{Globs, Workspace},
     },
 };
@@ -51,6 +60,12 @@ pub struct How {
     pub limits: Limits,
     /// Threads for listing.
     pub threads: usize,
+    /// The policy of programs.
+    pub exec: policy::Exec,
+    /// The folders in which programs are looked for.
+    pub path: String,
+    /// The user's home.
+    pub home: String,
     /// The approved adapters, where only approved ones are used.
     pub pins: Option<BTreeMap<String, PinnedAdapter>>,
 }
@@ -59,7 +74,10 @@ pub struct How {
 #[derive(Clone, Debug)]
 struct Found {
     name: String,
+    /// Its file; of a program without a file in the workspace, the policy.
     path: RepoPath,
+    /// The table of the policy, if it is a program.
+    table: Option<policy::Adapter>,
 }
 
 /// Adds the adapters of a workspace: the files beneath `dta/`, and those that the policy names.
@@ -73,7 +91,11 @@ pub fn with_own(adapters: Adapters, workspace: &Workspace, policy: &Policy, how:
 /// The name of the adapter that a file is meant to hold; none if it is no file of an adapter.
 pub fn name_at(policy: &Policy, path: &RepoPath) -> Option<String> {
     let mut named = policy.settings().adapters.named.iter();
-    if let Some((name, _)) = named.find(|(_, table)| table.script.as_deref() == Some(path.as_str())) {
+    let is_it = |table: &policy::Adapter| {
+        table.script.as_deref() == Some(path.as_str())
+            || !table.program.is_empty() && file_of(&table.program) == path.as_str()
+    };
+    if let Some((name, _)) = named.find(|(_, table)| is_it(table)) {
         return Some(name.clone());
     }
     let name = path.strip_prefix(FOLDER)?.strip_suffix(ENDING)?;
@@ -109,22 +131,40 @@ fn find(workspace: &Workspace, policy: &Policy, threads: usize) -> Result<Vec<Fo
     let mut found = Vec::new();
     for path in workspace.list(&Globs::parse(FILES)?, threads)?.paths {
         let name = path.trim_start_matches(FOLDER).trim_end_matches(ENDING).to_owned();
-        found.push(Found { name, path });
+        found.push(Found { name, path, table: None });
     }
     for (name, table) in &policy.settings().adapters.named {
-        let Some(script) = &table.script else { continue };
-        let key = format!("adapters.{name}.script");
+        let named = match (&table.script, table.program.first()) {
+            (Some(script), None) => ("script", script.as_str(), None),
+            (None, Some(_)) => ("program", file_of(&table.program), Some(table.clone())),
+            (Some(_), Some(_)) => return Err(both(policy, name)),
+            (None, None) => continue,
+        };
+        let (key, file, table) = named;
+        let key = format!("adapters.{name}.{key}");
         let wrong = |error: Error| {
             Error::new(
                 Code::InvalidPolicy,
                 format!("`{key}` can't be used ({}): {}", policy.origin(&key), error.message()),
             )
         };
-        let path = RepoPath::parse(script).map_err(wrong)?;
+        let path = RepoPath::parse(file).map_err(wrong)?;
         found.retain(|one| one.name != *name);
-        found.push(Found { name: name.clone(), path });
+        found.push(Found { name: name.clone(), path, table });
     }
     Ok(found)
+}
+
+/// The first word of a command line that is a path in the workspace, by its form; else the policy.
+fn file_of(argv: &[String]) -> &str {
+    let is_file = |word: &&String| word.contains('/') && !word.starts_with(['/', '-']);
+    argv.iter().find(is_file).map_or(policy::FILE, String::as_str)
+}
+
+fn both(policy: &Policy, name: &str) -> Error {
+    let key = format!("adapters.{name}.program");
+    Error::new(Code::InvalidPolicy, format!("`{key}` can't stand beside `script` ({})", policy.origin(&key)))
+        .hint("an adapter is a script or a program")
 }
 
 /// Reads all sources by one worker; what can't be read has its error in place of its functions.
@@ -145,6 +185,9 @@ fn adapter(
     how: &How,
     worker: &mut Option<Worker>,
 ) -> Result<Arc<dyn Adapter>, Error> {
+    if let Some(table) = &found.table {
+        return program(workspace, found, table, how);
+    }
     let text = text(workspace, &found.path)?;
     let inspection = inspect(&found.path, &text, how, worker)?;
     let description = described(&inspection, &text, &found.name)?;
@@ -156,10 +199,103 @@ fn adapter(
     Ok(Arc::new(made))
 }
 
+/// An adapter that is a program: all files of the workspace in its command lines belong to its source.
+fn program(
+    workspace: &Workspace,
+    found: &Found,
+    table: &policy::Adapter,
+    how: &How,
+) -> Result<Arc<dyn Adapter>, Error> {
+    let mut header =
+        json!({"name": found.name, "version": table.version.as_deref().unwrap_or("1.0"), "glob": table.glob});
+    let optional = [("summary", &table.summary), ("work", &table.work)];
+    for (key, value) in optional.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?))) {
+        header[key] = json!(value);
+    }
+    if let Some(file) = &table.params {
+        let text = text(workspace, &RepoPath::parse(file)?)?;
+        let wrong = |error| Error::new(Code::InvalidInput, format!("the schema `{file}` is not JSON: {error}"));
+        header["params"] = serde_json::from_str(&text).map_err(wrong)?;
+    }
+    let mut files = BTreeMap::new();
+    for word in table.program.iter().chain(&table.measure_program) {
+        let Some(path) = RepoPath::parse(word).ok().filter(|_| word.contains('/')) else { continue };
+        if workspace.stat(&path)?.is_some() {
+            files.insert(word.clone(), BASE64_STANDARD.encode(workspace.read(&path)?.into_bytes()));
+        }
+    }
+    let described = ProgramSource {
+        header,
+        argv: table.program.clone(),
+        measure: table.measure_program.clone(),
+        files,
+        read: readable(how),
+        limits: sandbox::Limits {
+            memory: how.exec.memory,
+            file_size: how.exec.file_size,
+            processes: how.exec.processes,
+            disk: how.exec.disk,
+            ..sandbox::Limits::default()
+        },
+        confine: confine(how.exec.sandbox),
+    };
+    let sha256 = described.sha256()?;
+    // Where no file of the workspace is part of it, the policy's own pin says everything.
+    if !described.files.is_empty() {
+        check_pin(found, sha256, how)?;
+    }
+    let source = Source {
+        name: found.name.clone(),
+        path: found.path.to_string(),
+        sha256,
+        kind: Kind::Program(Box::new(described.clone())),
+    };
+    program_adapter(source, described, (how.program.clone(), how.path.clone()))
+}
+
+/// The existing folders and files that the policy lets commands read.
+fn readable(how: &How) -> Vec<PathBuf> {
+    let place = |text: &String| match text.strip_prefix('~') {
+        Some(rest) => PathBuf::from(format!("{}{rest}", how.home)),
+        None => PathBuf::from(text),
+    };
+    how.exec.read.iter().map(place).filter(|path| path.is_absolute() && path.exists()).collect()
+}
+
+fn program_adapter(
+    source: Source,
+    program: ProgramSource,
+    (supervisor, path): (Program, String),
+) -> Result<Arc<dyn Adapter>, Error> {
+    if !is_name(&source.name) {
+        return Err(Error::new(
+            Code::InvalidInput,
+            format!("the adapter `{}` has a name that can't be used", source.name),
+        ));
+    }
+    let description = Description::parse(&program.header, &source.name).map_err(|error| {
+        let wrong = Error::new(Code::InvalidPolicy, format!("`[adapters.{}]` can't be used: {}", source.name, error.message()));
+        wrong.hint("a program needs `program` and `glob`, and may have `version`, `summary`, `params`, `work`, `measure_program`")
+    })?;
+    let params = description.params.to_string();
+    Ok(Arc::new(ProgramAdapter { description, params, source, program, supervisor, path }))
+}
+
+fn rebuild_program(source: &Source, program: &ProgramSource, request: &Request) -> Result<Arc<dyn Adapter>, Error> {
+    if program.sha256()? != source.sha256 {
+        return Err(changed(source));
+    }
+    program_adapter(source.clone(), program.clone(), (Program::ReExec, request.path.clone()))
+}
+
+fn changed(source: &Source) -> Error {
+    Error::new(Code::RecordDamaged, format!("the source of `{}` is not what its hash says", source.name))
+}
+
 /// An error where only approved adapters are used, and this one is not, or has changed since.
 fn check_pin(found: &Found, sha256: Sha256, how: &How) -> Result<(), Error> {
     let Some(pins) = &how.pins else { return Ok(()) };
-    let Found { name, path } = found;
+    let Found { name, path, .. } = found;
     let message = match pins.get(name) {
         Some(pin) if pin.sha256 == sha256 && pin.path == path.as_str() => return Ok(()),
         Some(pin) if pin.path != path.as_str() => {
@@ -210,14 +346,23 @@ fn described(inspection: &Inspection, text: &str, name: &str) -> Result<Descript
     })
 }
 
+/// A script that runs an adapter with the arguments of a case: `target` and `params`.
+pub fn case_script(name: &str) -> String {
+    format!(
+        "const WORKFLOW = #{{ args: #{{ type: \"object\", properties: #{{ target: #{{ type: \"object\" }}, params: #{{ type: \"object\" }} }}, \
+         required: [\"target\", \"params\"] }}, permissions: #{{ write: [\"**\"] }} }};\nlet own = nrv.dta({name:?});\n\
+         own.apply(own.propose(#{{ target: args.target, params: args.params }})).applied_changes\n"
+    )
+}
+
 /// Makes an adapter of its source, in the verifier's process.
-pub fn rebuild(source: &Source) -> Result<Arc<dyn Adapter>, Error> {
-    let Kind::Rhai { text, limits } = &source.kind;
+pub fn rebuild(source: &Source, request: &Request) -> Result<Arc<dyn Adapter>, Error> {
+    let (text, limits) = match &source.kind {
+        Kind::Rhai { text, limits } => (text, limits),
+        Kind::Program(program) => return rebuild_program(source, program, request),
+    };
     if Sha256::of(text.as_bytes()) != source.sha256 {
-        return Err(Error::new(
-            Code::RecordDamaged,
-            format!("the source of `{}` is not what its hash says", source.name),
-        ));
+        return Err(changed(source));
     }
     let description = described(&guest::read(&source.path, text), text, &source.name)?;
     let how = (Program::ReExec, Isolation::Process);

@@ -1,4 +1,4 @@
-//! Adapters that users write: a file of functions in Rhai beneath `dta/`.
+//! Adapters that users write: a file of functions in Rhai beneath `dta/`, or a program that the policy names.
 //!
 //! The host reads no source itself. One process proposes, the verifier's process measures, and neither has the functions of the
 //! other. What both exchange with the host are texts and counts; the host makes the change and its hashes.
@@ -7,7 +7,11 @@ mod broken;
 mod description;
 mod load;
 mod measure;
+mod program;
 mod propose;
 mod rhai;
 
-pub use self::load::{How, check, name_at, rebuild, with_own};
+pub use self::{
+    description::is_name,
+    load::{How, case_script, check, name_at, rebuild, with_own},
+};

@@ -1,11 +1,17 @@
 //! The source of an adapter that a user wrote: what the verifier's process makes the same adapter of.
 
-use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, path::PathBuf};
 
-use crate::base::{frame::Limits, hash::Sha256};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{
+    base::{error::Error, frame::Limits, hash::Sha256, json},
+    system::process::sandbox::{self, Confine},
+};
 
 /// The source of an adapter of a user.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
     /// The adapter's name.
@@ -19,7 +25,7 @@ pub struct Source {
 }
 
 /// The kind of an adapter of a user.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A file of functions in Rhai.
@@ -29,4 +35,44 @@ pub enum Kind {
         /// The limits of its processes.
         limits: Limits,
     },
+    /// A program in any language.
+    Program(Box<Program>),
+}
+
+/// A program that is an adapter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// Its name, version, globs and parameters.
+    pub header: Value,
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// The program that measures, and its arguments; empty if it measures itself.
+    pub measure: Vec<String>,
+    /// The files of the workspace among them, by path, in Base64.
+    pub files: BTreeMap<String, String>,
+    /// Folders and files beside those of the system that it may read: the policy's for commands.
+    pub read: Vec<PathBuf>,
+    /// The limits of its processes.
+    pub limits: sandbox::Limits,
+    /// Its confinement.
+    pub confine: Confine,
+}
+
+impl Program {
+    /// The hash of everything that the adapter is made of: header, command lines and files.
+    pub fn sha256(&self) -> Result<Sha256, Error> {
+        let Program { header, argv, measure, files, .. } = self;
+        json::sha256(&json!({"header": header, "argv": argv, "measure": measure, "files": files}))
+    }
+}
+
+impl Source {
+    /// True if it starts a program of the policy, which a person has to trust.
+    pub fn starts_program(&self) -> bool {
+        match self.kind {
+            Kind::Rhai { .. } => false,
+            Kind::Program(_) => true,
+        }
+    }
 }

@@ -60,7 +60,7 @@ pub enum Contents {
 }
 
 /// A request to the verifier.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The adapter's name.
@@ -83,10 +83,13 @@ pub struct Request {
     /// The source of the adapter, if a user wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
+    /// The folders in which such an adapter's programs are looked for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub path: String,
 }
 
 /// Makes an adapter of the source that a user wrote.
-pub type Rebuild<'a> = &'a dyn Fn(&Source) -> Result<Arc<dyn Adapter>, Error>;
+pub type Rebuild<'a> = &'a dyn Fn(&Source, &Request) -> Result<Arc<dyn Adapter>, Error>;
 
 /// The verifier's report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,7 +180,7 @@ pub fn main(
 
 fn answer(adapters: &Adapters, rebuild: Rebuild<'_>, request: &Request) -> Report {
     if let Some(source) = &request.source {
-        return match rebuild(source) {
+        return match rebuild(source, request) {
             Ok(adapter) if adapter.name() == request.tool => verify(adapter.as_ref(), request),
             Ok(adapter) => {
                 Report::new(&[], vec![Failure::new("request", format!("the source is that of `{}`", adapter.name()))])

@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Exec, Sandbox, Settings,
+    Adapter, Exec, Sandbox, Settings,
     exec::quoted,
     provider::{COMMAND, LlmProvider},
     rules::AllowedCommand,
@@ -37,7 +37,12 @@ impl Entrusted {
         let commitments: Vec<Value> =
             settings.commitments.iter().filter(|one| command(&one.assertion).is_some()).map(|one| json!(one)).collect();
         let is_program = |provider: &LlmProvider| provider.dialect == COMMAND;
+        let adapters: Map<String, Value> = (settings.adapters.named.iter())
+            .filter(|(_, adapter)| adapter.starts_program())
+            .map(|(name, adapter)| (name.clone(), json!([adapter.program, adapter.measure_program])))
+            .collect();
         let starts = !settings.exec.allow.is_empty()
+            || !adapters.is_empty()
             || !commitments.is_empty()
             || settings.llm.providers.values().any(is_program);
         let sends = settings.llm.providers.values().any(LlmProvider::needs_trust_to_send);
@@ -47,7 +52,11 @@ impl Entrusted {
         let rule = |rule: &AllowedCommand| differing(json!(rule), &json!(AllowedCommand::default()));
         let mut exec = differing(json!(settings.exec), &json!(Exec::default()));
         exec["allow"] = settings.exec.allow.iter().map(rule).collect();
-        let sha256 = json::sha256(&json!({"exec": exec, "commitments": commitments, "providers": providers}))?;
+        let mut tables = json!({"exec": exec, "commitments": commitments, "providers": providers});
+        if !adapters.is_empty() {
+            tables["adapters"] = adapters.into();
+        }
+        let sha256 = json::sha256(&tables)?;
         Ok(Some(Entrusted { sha256, told: told(settings), starts, sends }))
     }
 
@@ -58,6 +67,13 @@ impl Entrusted {
             (false, true) => "sends requests",
             (_, false) => "starts programs",
         }
+    }
+}
+
+impl Adapter {
+    /// True if it is a program that a person has to trust.
+    pub fn starts_program(&self) -> bool {
+        !self.program.is_empty() || !self.measure_program.is_empty()
     }
 }
 
@@ -114,6 +130,11 @@ fn command(assertion: &Value) -> Option<&Value> {
 
 fn told(settings: &Settings) -> Vec<String> {
     let mut told: Vec<String> = settings.exec.allow.iter().map(rule).collect();
+    for (name, adapter) in &settings.adapters.named {
+        for program in [&adapter.program, &adapter.measure_program].into_iter().filter(|program| !program.is_empty()) {
+            told.push(format!("the adapter `{name}` starts `{}`, without the network and the tree", program.join(" ")));
+        }
+    }
     for one in &settings.commitments {
         let Some(command) = command(&one.assertion) else { continue };
         let words = [&command["program"]].into_iter().chain(command["args"].as_array().into_iter().flatten());

@@ -49,10 +49,8 @@ pub(super) static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
 });
 
 /// Keys and tables whose feature does not exist in this version, each with the words that say so, and with what to do instead.
-pub(super) const MISSING: &[(&str, &str, &str)] = &[
-    ("adapters.*.program", "adapters of your own do not exist", "remove it"),
-    ("llm.providers.*.model_file", "models in nrv's own process do not exist", SERVE),
-];
+pub(super) const MISSING: &[(&str, &str, &str)] =
+    &[("llm.providers.*.model_file", "models in nrv's own process do not exist", SERVE)];
 
 /// Values that an earlier version took, each with what to write instead.
 const DROPPED: &[(&str, &str, &str)] = &[("llm.providers.*.dialect", "gguf", SERVE)];

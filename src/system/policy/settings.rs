@@ -77,6 +77,26 @@ table! {
         #[serde(skip_serializing_if = "Option::is_none")]
         script: Option<String> = None, last,
             "The file in the workspace of an adapter of your own, in Rhai; without it, `dta/NAME.rhai`.", Form::Text;
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        program: Vec<String> = Vec::new(), last,
+            "The program and its arguments of an adapter of your own: a file in the workspace, an absolute path, or a name of the `PATH`.",
+            Form::Names;
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        measure_program: Vec<String> = Vec::new(), last,
+            "The program and its arguments that measure for the verifier; without it, `program` measures its own result.",
+            Form::Names;
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        glob: Vec<String> = Vec::new(), last, "Globs of the files that such a program is given.", Form::Globs;
+        #[serde(skip_serializing_if = "Option::is_none")]
+        version: Option<String> = None, last, "The version of such a program; without it, \"1.0\".", Form::Text;
+        #[serde(skip_serializing_if = "Option::is_none")]
+        summary: Option<String> = None, last, "The purpose of such a program, for listings.", Form::Text;
+        #[serde(skip_serializing_if = "Option::is_none")]
+        params: Option<String> = None, last,
+            "The file in the workspace with the JSON Schema of its parameters; without it, it has none.", Form::Text;
+        #[serde(skip_serializing_if = "Option::is_none")]
+        work: Option<String> = None, last,
+            "The count that is above zero if there is work to do, and that has to be zero after a change.", Form::Text;
     }
 }
 

@@ -76,6 +76,14 @@ pub fn read_only(roots: &[PathBuf]) -> Isolation {
     Isolation { landlock, seccomp: false, missing }
 }
 
+/// Prepares the process of a verifier that starts a confined program: it ends with its parent and inherits no file.
+pub fn alone() -> Isolation {
+    let mut missing = Vec::new();
+    close_inherited(&mut missing);
+    tie_to_parent(&mut missing);
+    Isolation { landlock: false, seccomp: false, missing }
+}
+
 /// As [`read_only`], with bounded memory and processor time, for a verifier that runs functions of a user's adapter on this many
 /// threads.
 pub fn read_only_bounded(roots: &[PathBuf], limits: &Limits, threads: usize) -> Isolation {

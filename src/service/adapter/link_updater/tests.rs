@@ -186,6 +186,7 @@ impl Recorded {
             overlay: Vec::new(),
             threads: 2,
             source: None,
+            path: String::new(),
         };
         Recorded { tree, run, request }
     }
@@ -352,7 +353,7 @@ fn links_may_arrive_at_a_host_that_others_leave() {
 fn a_request_that_can_not_be_read_fails() {
     let mut output = Vec::new();
     crate::service::adapter::verify::main(
-        (&crate::service::adapter::Adapters::default(), &|_| panic!("nothing is made of a source")),
+        (&crate::service::adapter::Adapters::default(), &|_, _| panic!("nothing is made of a source")),
         &b"{}"[..],
         &mut output,
         |_| {},

@@ -1,0 +1,356 @@
+//! An adapter that is a program in any language: it reads a batch as JSON on stdin and writes its answer as JSON on stdout.
+//!
+//! It is started once for each phase of a batch, on a private copy of its own files. It sees neither the tree nor the network,
+//! and nothing that it writes outlives it.
+
+use std::{
+    collections::BTreeMap,
+    fs::Permissions,
+    io::Write,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
+};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde::Deserialize;
+use tempfile::{Builder, TempDir, TempPath};
+
+use super::{
+    description::Description,
+    measure::{self, Measurer},
+    propose::{self, Work},
+};
+use crate::{
+    base::{
+        batch::{Answer, Batch, Phase},
+        error::{Code, Error},
+        text::shortened,
+    },
+    service::adapter::{
+        Adapter, Context,
+        contract::{Counted, Counts, Invocation, Proposal},
+        evidence::{Evidence, Measured},
+        source::{Program as Described, Source},
+    },
+    system::process::{
+        Program,
+        sandbox::{self, Confine, Ended, Launch, NotStarted, Output},
+    },
+};
+
+/// The longest answer to a batch, in bytes.
+const LONGEST: usize = 32 << 20;
+
+/// Bytes of the head, and of the tail, of longer output.
+const ENDS: usize = 16 << 10;
+
+/// Characters of stderr that an error shows.
+const SHOWN: usize = 1000;
+
+/// Milliseconds that a program has to end after a request to stop.
+const GRACE_MS: u64 = 500;
+
+/// Its environment, beside `PATH`: the same on every machine.
+const ENVIRONMENT: &[(&str, &str)] =
+    &[("LANG", "C.UTF-8"), ("PYTHONDONTWRITEBYTECODE", "1"), ("PYTHONHASHSEED", "0"), ("TZ", "UTC")];
+
+/// The remark on a program that has no other one to measure its result.
+const SELF_MEASURED: &str = "self-measured";
+
+/// An adapter that is a program.
+pub(super) struct ProgramAdapter {
+    pub(super) description: Description,
+    pub(super) params: String,
+    pub(super) source: Source,
+    pub(super) program: Described,
+    /// The program that supervises it.
+    pub(super) supervisor: Program,
+    /// The folders in which programs are looked for.
+    pub(super) path: String,
+}
+
+impl Adapter for ProgramAdapter {
+    fn name(&self) -> &str {
+        &self.description.name
+    }
+
+    fn version(&self) -> &str {
+        &self.description.version
+    }
+
+    fn summary(&self) -> &str {
+        &self.description.summary
+    }
+
+    fn params_schema(&self) -> &str {
+        &self.params
+    }
+
+    fn counts(&self) -> Counted<'_> {
+        self.description.counted()
+    }
+
+    fn domain(&self) -> Vec<&str> {
+        self.description.globs.iter().map(String::as_str).collect()
+    }
+
+    fn source(&self) -> Option<&Source> {
+        Some(&self.source)
+    }
+
+    fn propose(&self, ctx: &Context<'_>, input: &Invocation) -> Result<Proposal, Error> {
+        let desk = self.desk(&self.program.argv)?;
+        let timeout_ms = input.constraints.timeout_ms;
+        propose::propose(ctx, input, &self.description, || Start {
+            adapter: self,
+            desk: &desk,
+            cancel: ctx.cancel,
+            timeout_ms,
+        })
+    }
+
+    fn measure(&self, ctx: &Context<'_>, input: &Invocation, evidence: &Evidence<'_>) -> Result<Measured, Error> {
+        let own = self.program.measure.is_empty();
+        let desk = self.desk(if own { &self.program.argv } else { &self.program.measure })?;
+        let timeout_ms = input.constraints.timeout_ms;
+        let start = Start { adapter: self, desk: &desk, cancel: ctx.cancel, timeout_ms };
+        let mut measured = measure::measure(ctx, input, evidence, &start)?;
+        if own {
+            measured
+                .remarks
+                .push(format!("{SELF_MEASURED}: the program of `{}` measured its own result", self.source.name));
+        }
+        Ok(measured)
+    }
+}
+
+/// Private copies of a program's files, and the command line with their paths.
+struct Desk {
+    folder: TempDir,
+    program: PathBuf,
+    args: Vec<String>,
+    _files: Vec<TempPath>,
+}
+
+impl ProgramAdapter {
+    /// Lays out the files of a command line.
+    fn desk(&self, argv: &[String]) -> Result<Desk, Error> {
+        let failed = |error: &std::io::Error| Error::io("no private folder can be made", error);
+        let folder = Builder::new().prefix("nrv-adapter-").tempdir().map_err(|error| failed(&error))?;
+        let (mut files, mut words) = (Vec::new(), Vec::new());
+        for (number, word) in argv.iter().enumerate() {
+            let Some(content) = self.program.files.get(word) else {
+                words.push(word.clone());
+                continue;
+            };
+            let bytes = BASE64_STANDARD.decode(content).map_err(|_| {
+                Error::new(Code::RecordDamaged, format!("the source of `{}` can't be decoded", self.source.name))
+            })?;
+            let name = Path::new(word).file_name().unwrap_or_default().to_string_lossy();
+            let name = if number == 0 { name.into_owned() } else { format!("{number}-{name}") };
+            let made = Builder::new()
+                .prefix(&name)
+                .rand_bytes(0)
+                .permissions(Permissions::from_mode(0o700))
+                .tempfile_in(folder.path());
+            let mut made = made.map_err(|error| failed(&error))?;
+            made.write_all(&bytes).map_err(|error| failed(&error))?;
+            words.push(made.path().to_string_lossy().into_owned());
+            // Closed, or the kernel would not start it.
+            files.push(made.into_temp_path());
+        }
+        let mut words = words.into_iter();
+        let name = words.next().unwrap_or_default();
+        let program = if name.starts_with('/') { PathBuf::from(name) } else { look_up(&name, &self.path)? };
+        Ok(Desk { folder, program, args: words.collect(), _files: files })
+    }
+
+    fn launch(&self, desk: &Desk, stdin: &Path, temporary: &Path, timeout_ms: u64) -> Launch {
+        let mut env: BTreeMap<String, String> =
+            ENVIRONMENT.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        env.insert("PATH".to_owned(), self.path.clone());
+        let mut limits = self.program.limits;
+        limits.memory = limits.memory.or_else(|| Some(sandbox::most_memory()));
+        Launch {
+            program: desk.program.clone(),
+            name: self.program.argv.first().cloned().unwrap_or_default(),
+            args: desk.args.clone(),
+            cwd: desk.folder.path().to_owned(),
+            env,
+            stdin: Some(stdin.to_owned()),
+            timeout_ms,
+            grace_ms: GRACE_MS,
+            confine: self.program.confine,
+            network: false,
+            read: [desk.folder.path().to_owned()].into_iter().chain(self.program.read.iter().cloned()).collect(),
+            temporary: temporary.to_owned(),
+            limits,
+            output: Output { whole: LONGEST, ends: ENDS, ..Output::default() },
+            ..Launch::default()
+        }
+    }
+
+    fn failed(&self, message: String, ended: Option<&Ended>) -> Error {
+        let error = Error::new(Code::CommandFailed, message).detail("adapter", self.source.name.as_str());
+        let Some(ended) = ended else { return error };
+        let stderr = ended.stderr.tail.as_ref().unwrap_or(&ended.stderr.head);
+        let said = String::from_utf8_lossy(stderr);
+        let said = said.trim();
+        let from = said.char_indices().rev().nth(SHOWN - 1).map_or(0, |(at, _)| at);
+        if said.is_empty() { error } else { error.detail("stderr", &said[from..]) }
+    }
+}
+
+/// The program in the first folder of a `PATH` that has it.
+fn look_up(name: &str, path: &str) -> Result<PathBuf, Error> {
+    let folders = path.split(':').filter(|folder| folder.starts_with('/'));
+    let found = folders.map(|folder| Path::new(folder).join(name)).find(|place| place.is_file());
+    found.ok_or_else(|| {
+        Error::new(Code::NotFound, format!("the program `{name}` is not found"))
+            .hint("install it, or give an absolute path, or a file of the workspace")
+    })
+}
+
+/// Starts the program for a batch.
+struct Start<'a> {
+    adapter: &'a ProgramAdapter,
+    desk: &'a Desk,
+    cancel: &'a AtomicBool,
+    timeout_ms: u64,
+}
+
+/// The answer of a program.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reply {
+    /// Counts of the batch, in the phases `discover` and `measure`.
+    counts: Option<BTreeMap<String, u64>>,
+    /// The files that change, in the phase `propose`.
+    files: Option<Vec<crate::base::batch::Text>>,
+    /// The reason that there is no answer.
+    error: Option<String>,
+}
+
+impl Start<'_> {
+    fn ask(&self, batch: &Batch) -> Result<Answer, Error> {
+        let no_folder = |error: &std::io::Error| Error::io("no private folder can be made", error);
+        let temporary = Builder::new().prefix("nrv-adapter-tmp-").tempdir().map_err(|error| no_folder(&error))?;
+        let mut stdin = tempfile::NamedTempFile::new().map_err(|error| no_folder(&error))?;
+        serde_json::to_writer(&mut stdin, batch).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+        stdin.flush().map_err(|error| no_folder(&error))?;
+        let launch = self.adapter.launch(self.desk, stdin.path(), temporary.path(), self.timeout_ms);
+        let ended = sandbox::launch(&launch, &self.adapter.supervisor, self.cancel, &mut |_| Ok(()));
+        let ended = ended.map_err(|refused| self.not_started(refused))?;
+        self.check_end(batch.phase, &ended)?;
+        let text = std::str::from_utf8(&ended.stdout.head).unwrap_or("\u{fffd}");
+        let reply: Reply = serde_json::from_str(text).map_err(|error| {
+            let message = format!(
+                "the program of `{}` answered `{}` with something else than its reply: {error}",
+                self.adapter.source.name,
+                batch.phase.as_str()
+            );
+            self.adapter.failed(message, Some(&ended)).detail("stdout", shortened(text, SHOWN)).hint(FORM)
+        })?;
+        self.answer(batch, reply)
+    }
+
+    fn not_started(&self, refused: NotStarted) -> Error {
+        match refused {
+            NotStarted::Failed(error) => error.within(format_args!("the program of `{}`", self.adapter.source.name)),
+            NotStarted::NoStage(why) => Error::new(Code::Internal, why),
+            NotStarted::Unconfined(missing) => Error::new(
+                Code::PermissionDenied,
+                format!(
+                    "the program of `{}` can't be confined in full here: {}",
+                    self.adapter.source.name,
+                    missing.join("; ")
+                ),
+            )
+            .hint("`nrv doctor` says what this machine can do; `sandbox` in `[exec]` says how much of it is needed"),
+        }
+    }
+
+    /// An error unless the program came to a good end of its own.
+    fn check_end(&self, phase: Phase, ended: &Ended) -> Result<(), Error> {
+        if ended.cancelled {
+            return Err(Error::new(Code::Cancelled, "the run was cancelled"));
+        }
+        let how = match (ended.timed_out, ended.exceeded, ended.status, ended.signal) {
+            (true, ..) => format!("took longer than {} ms", self.timeout_ms),
+            (_, Some(bound), ..) => format!("took more than its bound of {bound:?}").to_lowercase(),
+            (_, _, Some(0), _) if ended.stdout.tail.is_some() => format!("wrote more than {} MiB", LONGEST >> 20),
+            (_, _, Some(0), _) => return Ok(()),
+            (_, _, Some(status), _) => format!("ended with status {status}"),
+            (_, _, None, Some(signal)) => format!("was ended by signal {signal}"),
+            (_, _, None, None) => "did not end".to_owned(),
+        };
+        let message = format!("the program of `{}` {how} in the phase `{}`", self.adapter.source.name, phase.as_str());
+        Err(self.adapter.failed(message, Some(ended)).detail("phase", phase.as_str()).hint("nothing was changed"))
+    }
+
+    fn answer(&self, batch: &Batch, reply: Reply) -> Result<Answer, Error> {
+        let name = &self.adapter.source.name;
+        let phase = batch.phase.as_str();
+        if let Some(why) = reply.error {
+            let message = format!("the program of `{name}` refuses `{phase}`: {}", shortened(&why, SHOWN));
+            return Err(self.adapter.failed(message, None));
+        }
+        match (batch.phase, reply.counts, reply.files) {
+            (Phase::Discover | Phase::Measure, Some(counts), None) => Ok(Answer::Counts(counts)),
+            (Phase::Propose, None, Some(files)) => {
+                let mut texts: Vec<Option<String>> = vec![None; batch.files.len()];
+                for file in files {
+                    let at = batch.files.iter().position(|asked| asked.path == file.path);
+                    let Some(at) = at.filter(|at| texts[*at].is_none()) else {
+                        let message = format!(
+                            "the program of `{name}` answered about `{}`, which it was not asked",
+                            file.path.escape_debug()
+                        );
+                        return Err(self.adapter.failed(message, None).detail("path", file.path));
+                    };
+                    texts[at] = (file.text != batch.files[at].text).then_some(file.text);
+                }
+                Ok(Answer::Texts(texts))
+            }
+            (..) => {
+                let message = format!("the program of `{name}` answered `{phase}` with another phase's reply");
+                Err(self.adapter.failed(message, None).hint(FORM))
+            }
+        }
+    }
+}
+
+/// The forms of a reply.
+const FORM: &str = "it writes `{\"counts\": {…}}` for `discover` and `measure`, `{\"files\": [{\"path\", \"text\"}]}` for `propose`, and nothing else to stdout";
+
+impl Work for Start<'_> {
+    fn work(&mut self, batch: Batch, _: &dyn Fn() -> Option<Error>) -> Result<Answer, Error> {
+        self.ask(&batch)
+    }
+}
+
+impl Measurer for Start<'_> {
+    fn measure(&self, batch: Batch) -> Result<Answer, Error> {
+        self.ask(&batch)
+    }
+
+    /// Nothing is left to do, if the table says which count that is.
+    fn expect(&self, _: &Counts, after: &Counts) -> Result<Vec<String>, Error> {
+        let Some(work) = &self.adapter.description.work else { return Ok(Vec::new()) };
+        Ok(match after.get(work) {
+            Some(0) => Vec::new(),
+            Some(n) => vec![format!("`{work}` is {n} after the change, not 0")],
+            None => vec![format!("`measure` does not count `{work}`")],
+        })
+    }
+}
+
+/// How much a program is confined, as the policy says of commands.
+pub(super) fn confine(sandbox: crate::system::policy::Sandbox) -> Confine {
+    match sandbox {
+        crate::system::policy::Sandbox::Off => Confine::Off,
+        crate::system::policy::Sandbox::Auto => Confine::Auto,
+        crate::system::policy::Sandbox::Require => Confine::Require,
+    }
+}

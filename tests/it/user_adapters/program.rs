@@ -1,0 +1,223 @@
+//! Adapters that are programs: batches as JSON on stdin, answers as JSON on stdout.
+#![expect(clippy::disallowed_methods, reason = "tests look for programs and make files executable")]
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use serde_json::{Value, json};
+
+use super::run;
+use crate::support::{need, site::Site};
+
+/// The shipped example.
+const SORT: &str = include_str!("../../../dta/sort_imports.py");
+
+const TABLE: &str = "[adapters.sort_imports]\nprogram = [\"/usr/bin/python3\", \"dta/sort_imports.py\"]\nglob = [\"**/*.py\"]\nversion = \"1.2\"\n\
+    summary = \"sort imports\"\nwork = \"unsorted\"\n";
+
+/// A site with two modules, one of which has imports in disorder; none without an interpreter.
+fn site_of(table: &str, program: &str) -> Option<Site> {
+    let has_python = std::path::Path::new("/usr/bin/python3").exists();
+    if !has_python {
+        need::skip("interpreters");
+        return None;
+    }
+    let site = Site::new(0).policy(table);
+    site.write("src/a.py", "import sys\nimport json\n\nprint(1)\n");
+    site.write("src/b.py", "import json\nimport sys\n");
+    site.script("dta/sort_imports.py", program);
+    Some(site)
+}
+
+fn site() -> Option<Site> {
+    site_of(TABLE, SORT)
+}
+
+fn invocation(mode: &str) -> Value {
+    json!({
+        "tool": "sort_imports", "version": "1.2", "mode": mode, "target": {"repo_path": ".", "glob": "src/**"}, "params": {},
+        "constraints": {"max_files": 100, "timeout_ms": 60_000, "seed": 7},
+    })
+}
+
+/// Applies with this program and expects a code and words; the tree stays as it was.
+#[track_caller]
+fn fails(program: &str, code: &str, words: &[&str]) {
+    let Some(site) = site_of(TABLE, program) else { return };
+    let before = site.tree();
+    let ran = run(&site, &invocation("apply"), &["--yes"]);
+    assert_ne!(ran.code, 0, "{ran:?}");
+    for word in [&[code], words].concat() {
+        assert!(ran.stderr.contains(word) || ran.stdout.contains(word), "`{word}`: {ran:?}");
+    }
+    assert!(site.tree() == before, "{ran:?}");
+}
+
+/// A program that answers each phase with these expressions.
+fn answers(discover: &str, propose: &str, measure: &str) -> String {
+    format!(
+        "import json, sys, os\nrequest = json.load(sys.stdin)\nfiles = request['files']\nphase = request['phase']\n\
+         if phase == 'discover':\n    reply = {discover}\nelif phase == 'propose':\n    reply = {propose}\nelse:\n    reply = {measure}\n\
+         json.dump(reply, sys.stdout)\n"
+    )
+}
+
+const COUNTS: &str = "{'counts': {'unsorted': 0}}";
+const NOTHING: &str = "{'files': []}";
+
+#[test]
+fn it_applies_is_verified_and_says_who_measured() {
+    let Some(site) = site() else { return };
+    let before = site.tree();
+    let output = run(&site, &invocation("dry-run"), &[]).exits(0).json();
+    assert_eq!((&output["ok"], &output["applied_changes"]["files"]), (&json!(true), &json!(0)));
+    assert!(site.tree() == before);
+    let output = run(&site, &invocation("apply"), &["--yes"]).exits(0).json();
+    assert_eq!(output["baseline"]["unsorted"], 1);
+    assert_eq!(site.read("src/a.py"), b"import json\nimport sys\n\nprint(1)\n");
+    let remark = output["verifier"]["remarks"][0].as_str().unwrap();
+    assert!(remark.starts_with("self-measured"), "{remark}");
+    let ran = site.nrv(&["dta", "verify", "last"]).exits(0);
+    assert!(ran.stdout.contains("self-measured"), "{ran:?}");
+    let report = site.nrv(&["runs", "show", "last"]).exits(0);
+    assert!(report.stdout.contains("self-measured"), "{report:?}");
+    let started = site.nrv(&["runs", "show", "last", "--json"]).exits(0).stdout;
+    assert!(started.contains("dta/sort_imports.py"), "{started}");
+    site.nrv(&["rollback", "last"]).exits(0);
+    assert!(site.tree() == before);
+}
+
+#[test]
+fn another_program_may_measure() {
+    let table = format!("{TABLE}measure_program = [\"/usr/bin/python3\", \"dta/measure.py\"]\n");
+    let Some(site) = site_of(&table, SORT) else { return };
+    site.script("dta/measure.py", SORT);
+    let output = run(&site, &invocation("apply"), &["--yes"]).exits(0).json();
+    assert_eq!(output["verifier"].get("remarks"), None);
+    site.script("dta/measure.py", &answers(COUNTS, NOTHING, "{'counts': {'unsorted': 1}}"));
+    let ran = run(&site, &invocation("apply"), &["--yes"]);
+    assert!(ran.code == 4 && ran.stderr.contains("the baseline says 0 for `unsorted`"), "{ran:?}");
+}
+
+#[test]
+fn a_file_with_an_interpreter_line_is_a_program() {
+    let table = TABLE.replace("\"/usr/bin/python3\", ", "");
+    let program = SORT.replace("#!/usr/bin/env python3", "#!/usr/bin/python3");
+    let Some(site) = site_of(&table, &program) else { return };
+    run(&site, &invocation("apply"), &["--yes"]).exits(0);
+}
+
+#[test]
+fn it_is_listed_with_its_table() {
+    let Some(site) = site() else { return };
+    let described = site.nrv(&["dta", "describe", "sort_imports", "--json"]).exits(0).json();
+    assert_eq!((&described["version"], &described["domain"]), (&json!("1.2"), &json!(["**/*.py"])));
+    let site = site.policy(&TABLE.replace("glob = [\"**/*.py\"]\n", ""));
+    let ran = site.nrv(&["dta", "describe", "sort_imports"]);
+    assert!(
+        ran.code != 0 && ran.stderr.contains("invalid_policy") && ran.stderr.contains("adapters.sort_imports"),
+        "{ran:?}"
+    );
+    let site = site.policy(&format!("{TABLE}script = \"dta/x.rhai\"\n"));
+    let ran = site.nrv(&["dta", "list"]);
+    assert!(ran.code != 0 && ran.stderr.contains("can't stand beside `script`"), "{ran:?}");
+}
+
+#[test]
+fn its_failures_have_codes() {
+    fails(
+        "import sys\nprint('why', file=sys.stderr)\nsys.exit(3)\n",
+        "command_failed",
+        &["ended with status 3", "why"],
+    );
+    fails("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n", "command_failed", &["was ended by signal 11"]);
+    fails("print('no json')\n", "command_failed", &["something else than its reply", "no json"]);
+    fails("import sys\nsys.stdout.write('x' * (40 << 20))\n", "command_failed", &["wrote more than 32 MiB"]);
+    fails(&answers(NOTHING, NOTHING, COUNTS), "command_failed", &["another phase's reply"]);
+    fails(
+        &answers("{'counts': {'unsorted': -1}}", NOTHING, COUNTS),
+        "command_failed",
+        &["something else than its reply"],
+    );
+    fails(
+        &answers(COUNTS, "{'files': [{'path': '../x', 'text': 'y'}]}", COUNTS),
+        "command_failed",
+        &["`../x`, which it was not asked"],
+    );
+    fails(&answers("{'error': 'not today'}", NOTHING, COUNTS), "command_failed", &["refuses `discover`: not today"]);
+}
+
+#[test]
+fn what_it_proposes_is_checked() {
+    let grows = "{'files': [{'path': f['path'], 'text': f['text'] + 'x'} for f in files]}";
+    fails(&answers(COUNTS, grows, COUNTS), "verification_failed", &["is not idempotent"]);
+    fails(
+        &answers("{'counts': {'unsorted': 5}}", NOTHING, COUNTS),
+        "verification_failed",
+        &["the baseline says 5 for `unsorted`"],
+    );
+    fails(
+        &answers("{'counts': {'unsorted': 1}}", NOTHING, "{'counts': {'unsorted': 1}}"),
+        "verification_failed",
+        &["`unsorted` is 1 after the change"],
+    );
+}
+
+#[test]
+fn it_ends_with_its_time() {
+    let Some(site) = site_of(TABLE, "import time\ntime.sleep(600)\n") else { return };
+    let mut input = invocation("apply");
+    input["constraints"]["timeout_ms"] = json!(700);
+    let ran = run(&site, &input, &["--yes"]);
+    assert!(ran.code != 0 && ran.stderr.contains("took longer than"), "{ran:?}");
+}
+
+#[test]
+fn it_sees_neither_the_tree_nor_the_network_and_writes_nothing() {
+    let secret = "{'error': 'read ' + open('ROOT/src/b.py').read()}";
+    let tries = "[__import__('os').path.exists('ROOT/nrv.toml'), __import__('os').environ.get('HOME')]";
+    let Some(site) = site_of(TABLE, SORT) else { return };
+    let root = site.root().display().to_string();
+    for (expression, words) in [
+        (secret, vec!["command_failed", "ended with status 1"]),
+        ("{'error': str(open('ROOT/made', 'w'))}", vec!["command_failed", "ended with status 1"]),
+        (
+            "{'error': str(__import__('socket').create_connection(('127.0.0.1', 9), 1))}",
+            vec!["command_failed", "ended with status 1"],
+        ),
+        (&format!("{{'error': str({tries})}}"), vec!["command_failed", "None"]),
+    ] {
+        site.script("dta/sort_imports.py", &answers(&expression.replace("ROOT", &root), NOTHING, COUNTS));
+        let ran = run(&site, &invocation("apply"), &["--yes"]);
+        assert!(ran.code != 0 && words.iter().all(|word| ran.stderr.contains(word)), "{expression}: {ran:?}");
+        assert!(!site.path("made").exists() && !ran.stderr.contains("import json"), "{ran:?}");
+    }
+}
+
+#[test]
+fn it_waits_until_the_policy_is_trusted() {
+    let Some(site) = site() else { return };
+    let mut command = site.command(&["dta", "run", "sort_imports", "--input", "input.json", "--yes"]);
+    std::fs::write(site.path("input.json"), invocation("dry-run").to_string()).unwrap();
+    let output = command.env_remove("NRV_TRUSTED_PATHS").output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(3) && stderr.contains("no person has trusted it"), "{stderr}");
+}
+
+#[test]
+fn in_ci_its_files_are_those_that_were_approved() {
+    let Some(site) = site() else { return };
+    std::fs::write(site.path("input.json"), invocation("dry-run").to_string()).unwrap();
+    let in_ci = || {
+        let output =
+            site.command(&["dta", "run", "sort_imports", "--input", "input.json"]).env("CI", "true").output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, stderr) = in_ci();
+    assert!(code == 3 && stderr.contains("not_approved"), "{stderr}");
+    site.nrv(&["approve", "dta/sort_imports.py", "--yes"]).exits(0);
+    site.commit();
+    let (code, stderr) = in_ci();
+    assert_eq!(code, 0, "{stderr}");
+    site.script("dta/sort_imports.py", &SORT.replace("sorted(", "list("));
+    let (code, stderr) = in_ci();
+    assert!(code == 3 && stderr.contains("differs from its approval"), "{stderr}");
+}
