@@ -302,3 +302,25 @@ fn the_shipped_one_gives_headings_a_capital_letter() {
     let expected = page.replace("# one", "# One").replace("three\n", "Three\n");
     assert_eq!(String::from_utf8(site.read("docs/a.md")).unwrap(), expected);
 }
+
+#[test]
+fn a_new_one_works_and_its_case_holds() {
+    let site = Site::new(0);
+    let made = site.nrv(&["dta", "new", "tidy_ends"]).exits(0);
+    assert!(
+        made.stdout.contains("dta/tidy_ends.rhai") && made.stdout.contains("dta/tidy_ends.test/first/args.json"),
+        "{made:?}"
+    );
+    site.nrv(&["check", "dta/tidy_ends.rhai"]).exits(0);
+    site.nrv(&["test", "dta/tidy_ends.rhai"]).exits(0);
+    site.write("dta/tidy_ends.test/first/expected/a.txt", "other\n");
+    site.nrv(&["test", "dta/tidy_ends.rhai"]).exits(4);
+    let again = site.nrv(&["dta", "new", "tidy_ends"]);
+    assert!(again.code == 2 && again.stderr.contains("exists already"), "{again:?}");
+    site.nrv(&["dta", "new", "No-Name"]).exits(2);
+    for (option, file) in [("--python", "dta/other.py"), ("--node", "dta/other.js")] {
+        let site = Site::new(0);
+        let made = site.nrv(&["dta", "new", "other", option]).exits(0);
+        assert!(site.path(file).exists() && made.stderr.contains("[adapters.other]"), "{made:?}");
+    }
+}

@@ -376,6 +376,8 @@ pub(super) enum Dta {
         /// Adapter
         name: String,
     },
+    /// Write a working adapter of your own, to begin with
+    New(DtaNewArguments),
     /// Run an adapter
     Run(DtaRunArguments),
     /// Run the verifiers of a run again, against the present tree
@@ -384,6 +386,23 @@ pub(super) enum Dta {
         /// Run, or `last`
         run: String,
     },
+}
+
+/// Arguments of `nrv dta new`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  nrv dta new headings --python")]
+pub(super) struct DtaNewArguments {
+    /// Name of the adapter
+    pub(super) name: String,
+    /// Write functions in Rhai, with a case; the default
+    #[arg(long)]
+    pub(super) rhai: bool,
+    /// Write a program in Python
+    #[arg(long, conflicts_with = "rhai")]
+    pub(super) python: bool,
+    /// Write a program for Node
+    #[arg(long, conflicts_with_all = ["rhai", "python"])]
+    pub(super) node: bool,
 }
 
 /// Arguments of `nrv dta run`.

@@ -16,6 +16,7 @@ mod commands;
 mod docs;
 mod doctor;
 mod dta;
+mod dta_new;
 mod files;
 mod gate;
 mod here;
@@ -122,6 +123,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Repl(arguments) => repl::repl(&here()?, arguments, out),
         Command::Dta { command: Dta::List } => dta::list(&here()?, out),
         Command::Dta { command: Dta::Describe { name } } => dta::describe(&in_any_case()?, name, out),
+        Command::Dta { command: Dta::New(arguments) } => dta_new::new(&here()?, arguments, out),
         Command::Dta { command: Dta::Run(arguments) } => dta::run(&here()?, arguments, out),
         Command::Dta { command: Dta::Verify { run } } => dta::verify(&here()?, run, out),
         Command::Gate(arguments) if arguments.is_hook() => Ok(gate::hook(here, arguments, out)),

@@ -17,8 +17,9 @@ use crate::{
     },
     host::Context,
     script::{
-        self, Loaded,
+        self, Checked, Loaded,
         cases::{self, Loadable, Purpose, Report, Suite},
+        own, session,
     },
 };
 
@@ -50,6 +51,29 @@ fn purpose(here: &Here, arguments: &TestArguments) -> Result<Purpose, Error> {
     }
 }
 
+/// An adapter of the workspace, as a script that runs it; its own errors come first.
+fn adapter(context: &Context, path: &RepoPath, name: &str) -> Checked {
+    let text = own::case_script(name);
+    let loader = script::Loader {
+        origin: session::Origin { program: &context.options.program, isolation: context.options.isolation },
+        limits: &context.policy.settings().script.limits,
+        read: &|_| Ok(text.clone()),
+        stop: &|| context.cancelled(),
+    };
+    let none = Checked {
+        script: path.clone(),
+        errors: Vec::new(),
+        warnings: Vec::new(),
+        sources: BTreeMap::new(),
+        loaded: None,
+    };
+    match context.options.adapters.find(name).map(|_| script::load(&loader, path)) {
+        Ok(Ok(loaded)) => Checked { loaded: Some(loaded), ..none },
+        Ok(Err(rejected)) => Checked { errors: rejected.errors, ..none },
+        Err(error) => Checked { errors: vec![error], ..none },
+    }
+}
+
 /// The result of running cases once.
 struct Passed {
     /// The exit code.
@@ -66,7 +90,10 @@ fn pass(context: &Context, suites: Vec<Suite>, purpose: Purpose, out: &mut Outpu
     let mut broken = BTreeMap::new();
     let mut remarks = Vec::new();
     for suite in &suites {
-        let checked = script::check(context, &suite.script);
+        let checked = match own::name_at(&context.policy, &suite.script) {
+            Some(name) => adapter(context, &suite.script, &name),
+            None => script::check(context, &suite.script),
+        };
         sources.extend(checked.sources);
         match checked.loaded {
             Some(script) => {

@@ -85,6 +85,19 @@ pub fn propose_files(workspace: &Workspace, changes: Vec<Change>) -> Result<SetU
     Ok(SetUp { changes, kept: Vec::new(), patch })
 }
 
+/// Proposes new files with these texts; none of them may be there.
+pub fn propose_texts(workspace: &Workspace, files: &[(String, String)]) -> Result<SetUp, Error> {
+    let (mut changes, mut kept) = (Vec::new(), Vec::new());
+    for (name, text) in files {
+        let path = RepoPath::parse(name)?;
+        match obstacle(workspace, &path)? {
+            Some(reason) => kept.push(Kept { path, reason }),
+            None => changes.push(made(path, text)),
+        }
+    }
+    Ok(SetUp { changes: ChangeSet::new(changes)?, kept, patch: Vec::new() })
+}
+
 /// Proposes the file of approvals with this text, which replaces the one that is there.
 pub fn propose_approvals(workspace: &Workspace, text: &str) -> Result<SetUp, Error> {
     let path = RepoPath::parse(APPROVALS)?;

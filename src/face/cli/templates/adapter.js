@@ -1,0 +1,16 @@
+#!/usr/bin/env node
+// Removes blanks at the ends of lines: an adapter of nrv.
+//
+// It reads one JSON request on stdin and writes one JSON reply to stdout. `[adapters.NAME]` in `nrv.toml` names it.
+
+const propose = (text) => text.split("\n").map((line) => line.replace(/ +$/, "")).join("\n");
+
+const count = (files) => {
+  const lines = files.flatMap((file) => file.text.split("\n"));
+  return { blanks: lines.filter((line) => line.endsWith(" ")).length };
+};
+
+const { phase, files } = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const changed = () => files.map(({ path, text }) => ({ path, text: propose(text), old: text })).filter((one) => one.text !== one.old);
+const reply = phase === "propose" ? { files: changed().map(({ path, text }) => ({ path, text })) } : { counts: count(files) };
+process.stdout.write(JSON.stringify(reply));
