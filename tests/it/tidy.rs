@@ -63,12 +63,12 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     ("reference", &[&["guest"]]),
     ("worker", &[SHARED]),
     // Packs from elsewhere: git fetches them into a private folder, and their files become changes.
-    ("pack", &[&["git", "process", "workspace"]]),
+    ("pack", &[&["exec", "git", "process", "workspace"]]),
     ("script", &[SHARED, &["policy", "process", "schema", "worker", "pack", "host"]]),
     // Runs scripts in private copies of the inputs of cases, and compares trees. It returns the changes of an update as data.
     ("cases", &[SHARED, &["policy", "workspace", "host", "script"]]),
     // Adapters of users: a worker's process proposes, and the verifier's process runs the other functions by itself.
-    ("own", &[SHARED, &["policy", "process", "schema", "workspace", "adapter", "guest", "script"]]),
+    ("own", &[SHARED, &["policy", "process", "schema", "workspace", "adapter", "exec", "guest", "script"]]),
     // Calls of the door for programs that have no script. It parses the plans that `llm` brings them.
     ("toolkit", &[&["workspace", "apply", "llm", "host"]]),
     // From a run's record to a text and a page: it reads, removes secrets, and performs nothing.

@@ -162,7 +162,11 @@ impl ProgramAdapter {
         }
         let mut words = words.into_iter();
         let name = words.next().unwrap_or_default();
-        let program = if name.starts_with('/') { PathBuf::from(name) } else { look_up(&name, &self.path)? };
+        let program = if name.starts_with('/') {
+            PathBuf::from(name)
+        } else {
+            crate::service::exec::look_up(&name, Some(&self.path))?
+        };
         Ok(Desk { folder, program, args: words.collect(), _files: files })
     }
 
@@ -200,16 +204,6 @@ impl ProgramAdapter {
         let from = said.char_indices().rev().nth(SHOWN - 1).map_or(0, |(at, _)| at);
         if said.is_empty() { error } else { error.detail("stderr", &said[from..]) }
     }
-}
-
-/// The program in the first folder of a `PATH` that has it.
-fn look_up(name: &str, path: &str) -> Result<PathBuf, Error> {
-    let folders = path.split(':').filter(|folder| folder.starts_with('/'));
-    let found = folders.map(|folder| Path::new(folder).join(name)).find(|place| place.is_file());
-    found.ok_or_else(|| {
-        Error::new(Code::NotFound, format!("the program `{name}` is not found"))
-            .hint("install it, or give an absolute path, or a file of the workspace")
-    })
 }
 
 /// Starts the program for a batch.

@@ -14,6 +14,7 @@ use crate::{
         error::{Code, Error},
         path::RepoPath,
     },
+    service::exec::look_up,
     system::{
         git::commit_files,
         process::{Command, Program, capture},
@@ -28,7 +29,6 @@ const PROTOCOLS: &[&str] = &["https", "ssh", "file"];
 
 /// Variables that reach git: programs, keys of an agent, and the way to the network.
 const VARIABLES: &[&str] = &[
-    "PATH",
     "SSH_AUTH_SOCK",
     "https_proxy",
     "HTTPS_PROXY",
@@ -162,9 +162,15 @@ fn run(
     cancel: &AtomicBool,
 ) -> Result<(), Error> {
     let text = |text: &str| text.to_owned();
+    // A relative folder would be looked for in the current one.
+    let folders =
+        environment.get("PATH").map_or("", String::as_str).split(':').filter(|folder| folder.starts_with('/'));
+    let folders = folders.collect::<Vec<_>>().join(":");
+    let git = look_up("git", Some(&folders)).map_err(|error| error.hint("packs from git need the program `git`"))?;
     let passed = VARIABLES.iter().filter_map(|name| Some((text(name), environment.get(*name)?.clone())));
     let mut env: BTreeMap<String, String> = passed.collect();
     let own = [
+        ("PATH", folders),
         ("HOME", place.display().to_string()),
         ("LC_ALL", text("C")),
         ("GIT_ALLOW_PROTOCOL", PROTOCOLS.join(":")),
@@ -179,7 +185,7 @@ fn run(
     ];
     env.extend(own.map(|(name, value)| (name.to_owned(), value)));
     let command = Command {
-        program: Program::Path("git".into()),
+        program: Program::Path(git),
         args,
         cwd: Some(place.to_owned()),
         env,
@@ -187,7 +193,7 @@ fn run(
         timeout_ms: PATIENCE_MS,
         max_output: 1 << 20,
     };
-    let done = capture(command, Some(cancel)).map_err(|error| error.hint("packs from git need the program `git`"))?;
+    let done = capture(command, Some(cancel))?;
     if done.status == Some(0) {
         return Ok(());
     }

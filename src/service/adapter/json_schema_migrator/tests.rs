@@ -89,6 +89,8 @@ impl Recorded {
         fs::write(run.path().join("posts"), posts).unwrap();
         let request = Request {
             tool: "json_schema_migrator".to_owned(),
+            path: String::new(),
+            source: None,
             root: tree.path().to_owned(),
             run_folder: run.path().to_owned(),
             baseline: write(run.path(), "baseline.json", &proposal.baseline_record(input)),
