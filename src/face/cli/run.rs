@@ -26,6 +26,9 @@ use crate::{
 /// The exit code of a dry run with `--exit-code` that would change something.
 const WOULD_CHANGE: u8 = 8;
 
+/// The most failures of a verifier that are listed for people, beside the first.
+const MOST_FAILURES: usize = 20;
+
 pub(super) fn run(here: &Here, arguments: &RunArguments, out: &mut Output) -> Result<u8, Error> {
     let flags = flags(arguments.mutation, arguments.keep);
     if !arguments.script.help {
@@ -167,6 +170,7 @@ pub(super) fn summarise(finished: &Finished, out: &mut Output) {
 pub(super) fn tell_end(finished: &Finished, out: &mut Output) {
     if let Some(error) = &finished.error {
         out.explain(error);
+        out.prompt(&table::failures(error, MOST_FAILURES));
         if let Some(text) = table::waiting(error) {
             out.prompt(&text);
         }

@@ -76,11 +76,56 @@ pub(super) fn model(
 /// A proposal: its counts, its changes, and the first files.
 pub(super) fn proposal(proposal: &Value, most: usize) -> String {
     let mut text = format!("{} proposes", proposal["tool"].as_str().unwrap_or_default());
-    let counts = proposal["proposed_changes"].as_object().into_iter().flatten();
+    let counts = proposal["proposed_changes"].as_object().into_iter().flatten().filter(|(_, count)| **count != 0);
     let counts: Vec<String> = counts.map(|(name, count)| agreeing(count, &words(name))).collect();
-    let _ = writeln!(text, " to change {}:", counts.join(", "));
-    let files: Vec<&Value> = proposal["files"].as_array().into_iter().flatten().collect();
-    text.push_str(&files::listed(files.iter().map(|file| files::File::of_row(file)).collect(), most));
+    if counts.is_empty() {
+        text.push_str(" to change nothing.\n");
+    } else {
+        let _ = writeln!(text, " to change {}:", counts.join(", "));
+        let files: Vec<&Value> = proposal["files"].as_array().into_iter().flatten().collect();
+        text.push_str(&files::listed(files.iter().map(|file| files::File::of_row(file)).collect(), most));
+    }
+    text.push_str(&findings(&proposal["findings"], most));
+    text
+}
+
+/// The defects that a proposal leaves, a line each.
+fn findings(findings: &Value, most: usize) -> String {
+    let all = findings.as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut text = String::new();
+    if !all.is_empty() {
+        let _ = writeln!(text, "It leaves {}:", counted(all.len(), "defect"));
+    }
+    for finding in all.iter().take(most) {
+        let word = |key: &str| escape(finding[key].as_str().unwrap_or_default());
+        let line = finding["line"].as_u64().map(|line| format!(":{line}")).unwrap_or_default();
+        let _ = write!(text, "  {}{line}: `{}`: {}", word("path"), word("place"), word("reason"));
+        let candidates: Vec<String> =
+            strings(&finding["candidates"]).map(|name| format!("`{}`", escape(name))).collect();
+        if !candidates.is_empty() {
+            let _ = write!(text, "; candidates: {}", candidates.join(", "));
+        }
+        text.push('\n');
+    }
+    if all.len() > most {
+        let _ = writeln!(text, "  and {} more, in the baseline artefact", all.len() - most);
+    }
+    text
+}
+
+/// The failures of a verifier behind the first, which the error names.
+pub(super) fn failures(error: &Error, most: usize) -> String {
+    let output = error.details().get("output").map_or(&Value::Null, |output| &output["verifier"]["failures"]);
+    let others = output.as_array().map(Vec::as_slice).unwrap_or_default().get(1..).unwrap_or_default();
+    let mut text = String::new();
+    for failure in others.iter().take(most) {
+        let word = |key: &str| escape(failure[key].as_str().unwrap_or_default());
+        let path = failure["path"].as_str().map(|path| format!(" `{}`", escape(path))).unwrap_or_default();
+        let _ = writeln!(text, "  {}:{path} {}", word("check"), word("reason"));
+    }
+    if others.len() > most {
+        let _ = writeln!(text, "  and {} more, in the artefact of the verifier", others.len() - most);
+    }
     text
 }
 

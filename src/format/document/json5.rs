@@ -116,7 +116,7 @@ pub(super) fn word(word: &str) -> Result<Value, String> {
         Some(_) | None => plain.push_str(mantissa),
     }
     plain.push_str(exponent);
-    super::json::word(&plain).map_err(|_| format!("`{word}` is no value of JSON5"))
+    serde_json::from_str(&plain).map_err(|_| format!("`{word}` is no value of JSON5"))
 }
 
 fn hexadecimal_number(sign: &str, digits: &str) -> Option<Value> {

@@ -7,7 +7,7 @@ use super::{
     near,
     params::Repair,
     reference::{Reference, decoded, folder, joined, name},
-    resolve::{Break, Page, Rules, Target},
+    resolve::{Break, FRONT_PAGES, Page, Rules, Target},
 };
 use crate::base::{
     error::{Code, Error},
@@ -294,6 +294,12 @@ impl Repairer<'_> {
             for earlier in self.history.earlier(file) {
                 let Some(place) = joined(folder(earlier), path) else { continue };
                 match self.rules.at(&place, ends_in_slash) {
+                    // The page of a folder may have left it.
+                    Some(target) if target.page == Page::None => {
+                        let pages = FRONT_PAGES.iter().filter_map(|name| joined(&place, name)).collect();
+                        let led = self.renamed(pages, ends_in_slash, |page| self.history.renamed(page));
+                        found.extend(if led.is_empty() { vec![target] } else { led });
+                    }
                     Some(target) => found.push(target),
                     None => found.extend(self.renamed(vec![place], ends_in_slash, |place| self.history.renamed(place))),
                 }

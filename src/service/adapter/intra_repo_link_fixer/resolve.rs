@@ -11,7 +11,7 @@ use super::{
 use crate::base::error::{Code, Error};
 
 /// The files whose anchors a folder has where no parameter names one.
-const FRONT_PAGES: &[&str] = &["README.md", "index.md", "_index.md", "index.html"];
+pub(super) const FRONT_PAGES: &[&str] = &["README.md", "index.md", "_index.md", "index.html"];
 
 /// Beginnings of the anchors of footnotes, which depend on the generator.
 const FOOTNOTES: &[&str] = &["fn-", "fnref-", "fn:", "fnref:", "footnote-", "user-content-fn"];

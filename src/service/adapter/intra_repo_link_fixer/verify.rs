@@ -4,6 +4,7 @@
 
 mod aim;
 mod document;
+mod format;
 mod heading;
 mod markdown;
 mod pieces;
@@ -14,7 +15,8 @@ mod tally;
 mod tree;
 
 use self::{
-    document::{Document, Format, Found, Manner},
+    document::{Document, Found, Manner},
+    format::Format,
     repair::{Changed, Reasons},
     tally::{ANCHORS_EXIST, GOOD_LINKS_KEPT, REPAIRS_EXPLAINED, TARGETS_EXIST, Tally},
     tree::{Judged, Read, Tree, When},

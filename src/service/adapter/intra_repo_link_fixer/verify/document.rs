@@ -2,23 +2,14 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use super::{super::params::Dialect, markdown};
+use super::super::params::Dialect;
 use crate::{
     audit::{
         markup,
         page::{Page, Subject},
     },
-    base::{error::Error, path::RepoPath, pulse::Pulse},
+    base::{error::Error, pulse::Pulse},
 };
-
-/// The formats whose links are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
-    /// Markdown, with HTML in it.
-    Markdown,
-    /// HTML.
-    Html,
-}
 
 /// A file's links and anchors.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -53,30 +44,6 @@ pub(super) struct Manner<'a> {
     pub(super) pulse: Pulse<'a>,
 }
 
-impl Format {
-    /// The format of a file, by its name.
-    pub(super) fn of(path: &RepoPath) -> Option<Format> {
-        let (_, extension) = path.file_name().rsplit_once('.')?;
-        match extension.to_ascii_lowercase().as_str() {
-            "md" | "markdown" | "mdown" | "mkd" | "mkdn" | "mdx" => Some(Format::Markdown),
-            "html" | "htm" | "xhtml" => Some(Format::Html),
-            _ => None,
-        }
-    }
-
-    /// Reads a file; an error if the pulse gives one.
-    pub(super) fn read(self, bytes: &[u8], manner: Manner<'_>) -> Result<Document, Error> {
-        match self {
-            Format::Markdown => markdown::read(bytes, manner),
-            Format::Html => {
-                let mut document = Document::default();
-                document.html(bytes, manner, (0, 1), |place| Some(place))?;
-                Ok(document)
-            }
-        }
-    }
-}
-
 impl Document {
     /// Takes the links and anchors of HTML that begins at a line. `place` maps a place in it to one in the file.
     pub(super) fn html(
@@ -108,7 +75,7 @@ impl Document {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::format::Format, *};
 
     fn document(source: &str, format: Format, dialect: Dialect) -> Document {
         let manner = Manner { dialect, is_located: true, pulse: &|| Ok(()) };

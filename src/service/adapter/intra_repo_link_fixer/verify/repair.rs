@@ -162,7 +162,7 @@ impl Reasons {
             if is_among && targets.len() > 1 {
                 return Ok(Err("its old target has become several files".to_owned()));
             }
-            let is_moved = || self.came_along(file, old, &is_goal) || self.folder_moved(&variants, hit);
+            let is_moved = || self.came_along(tree, file, old, &is_goal) || self.folder_moved(&variants, hit);
             if is_among || trace == Trace::Rename && is_moved() {
                 return Ok(Ok(repair));
             }
@@ -197,12 +197,14 @@ impl Reasons {
     }
 
     /// True if the file with the link was moved, and the link was right at its old place.
-    fn came_along(&self, file: &RepoPath, old: &Local, is_goal: &dyn Fn(&str) -> bool) -> bool {
+    fn came_along(&self, tree: &Tree<'_>, file: &RepoPath, old: &Local, is_goal: &dyn Fn(&str) -> bool) -> bool {
         let origins = self.origins.get(file.as_str()).into_iter().flatten();
         origins.into_iter().any(|origin| {
             let folder = origin.rsplit_once('/').map_or("", |(folder, _)| folder);
             let Some(path) = joined(folder, &old.written) else { return false };
-            is_goal(&path) || self.moved.get(&path).is_some_and(|targets| targets.iter().any(|(to, _)| is_goal(to)))
+            let is_moved =
+                |path: &String| self.moved.get(path).is_some_and(|targets| targets.iter().any(|(to, _)| is_goal(to)));
+            is_goal(&path) || tree.spellings(&path).iter().any(|path| is_goal(path) || is_moved(path))
         })
     }
 

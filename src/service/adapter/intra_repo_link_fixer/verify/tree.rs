@@ -8,7 +8,8 @@ use std::{
 use super::{
     super::params::{Dialect, Params},
     aim::{Aim, Local, aim},
-    document::{Document, Format, Manner},
+    document::{Document, Manner},
+    format::Format,
 };
 use crate::{
     base::{error::Error, path::RepoPath},
