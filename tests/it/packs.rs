@@ -1,6 +1,5 @@
 //! `nrv add`: packs from folders and commits, their hashes and licences, and what a hostile source can't do.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and repositories")]
-#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::{fs, os::unix::fs::symlink};
 

@@ -1,6 +1,5 @@
 //! Adapters that users write in Rhai, with the real binary: they propose, apply, verify, and can do nothing else.
 #![expect(clippy::disallowed_methods, reason = "tests remove and read files")]
-#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod approval;
 mod program;

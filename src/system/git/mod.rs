@@ -131,12 +131,15 @@ pub fn readable(root: &Path) -> Vec<PathBuf> {
     folders
 }
 
+/// Reads a repository from its root and environment, until the signal is set.
+type Reader<T> = fn(&Path, &BTreeMap<String, String>, &AtomicBool) -> Result<T, Error>;
+
 /// Reads on a thread that is abandoned once `stop` is set.
 fn on_its_own_thread<T: Send + 'static>(
     root: &Path,
     environment: &BTreeMap<String, String>,
     stop: &Arc<AtomicBool>,
-    read: fn(&Path, &BTreeMap<String, String>, &AtomicBool) -> Result<T, Error>,
+    read: Reader<T>,
 ) -> Result<T, Error> {
     let (root, environment, until) = (root.to_owned(), environment.clone(), Arc::clone(stop));
     let (sender, receiver) = mpsc::channel();

@@ -1,5 +1,4 @@
 //! Where `CI` is set, an adapter of a user is used only as it was approved.
-#![expect(clippy::disallowed_methods, reason = "tests run programs")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use super::{apply, invocation, site, with};

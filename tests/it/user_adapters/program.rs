@@ -1,6 +1,5 @@
 //! Adapters that are programs: batches as JSON on stdin, answers as JSON on stdout.
 #![expect(clippy::disallowed_methods, reason = "tests look for programs and make files executable")]
-#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use serde_json::{Value, json};
 

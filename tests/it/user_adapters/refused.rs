@@ -1,5 +1,4 @@
 //! Adapters that are wrong, that lie, or that want more than they have: each ends with a code, and nothing is changed.
-#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use super::{BLANKS, apply, fails, invocation, run, site, site_of, with};
 

@@ -30,6 +30,16 @@ impl History {
         }
     }
 
+    /// The files that were renamed from a path that differs from this one in case alone, if there is one such path.
+    pub(super) fn renamed_in_other_case(&self, from: &str) -> BTreeSet<String> {
+        let folded = from.to_lowercase();
+        let mut same = self.renames.iter().filter(|(old, _)| old.to_lowercase() == folded);
+        match (same.next(), same.next()) {
+            (Some((_, files)), None) => files.clone(),
+            _ => BTreeSet::new(),
+        }
+    }
+
     /// The files with a content that was there.
     pub(super) fn with_content_of(&self, from: &str) -> BTreeSet<String> {
         self.contents.get(from).cloned().unwrap_or_default()

@@ -289,7 +289,11 @@ impl Repairer<'_> {
     /// The targets that moved, and those that the link had from the earlier place of its file.
     fn moved(&self, file: &str, path: &str) -> Vec<Target> {
         let ends_in_slash = path.ends_with('/');
-        let mut found = self.renamed(self.rules.places(file, path), ends_in_slash, |place| self.history.renamed(place));
+        let places = self.rules.places(file, path);
+        let mut found = self.renamed(places.clone(), ends_in_slash, |place| self.history.renamed(place));
+        if found.is_empty() {
+            found = self.renamed(places, ends_in_slash, |place| self.history.renamed_in_other_case(place));
+        }
         if !path.starts_with('/') {
             for earlier in self.history.earlier(file) {
                 let Some(place) = joined(folder(earlier), path) else { continue };

@@ -32,7 +32,7 @@ impl Format {
             Format::Markdown => markdown::read(bytes, manner),
             Format::Html => {
                 let mut document = Document::default();
-                document.html(bytes, manner, (0, 1), |place| Some(place))?;
+                document.html(bytes, manner, (0, 1), Some)?;
                 Ok(document)
             }
         }

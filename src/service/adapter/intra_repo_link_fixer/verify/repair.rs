@@ -156,7 +156,11 @@ impl Reasons {
             return Ok(Ok(Repair::Case));
         }
         for (trace, repair) in [(Trace::Rename, Repair::Moved), (Trace::Content, Repair::Content)] {
-            let targets = variants.iter().filter_map(|path| self.moved.get(path)).flatten();
+            let exact: Vec<_> = variants.iter().filter_map(|path| self.moved.get(path)).collect();
+            let folded: BTreeSet<String> = variants.iter().map(|path| path.to_lowercase()).collect();
+            let in_other_case = || self.moved.iter().filter(|(from, _)| folded.contains(&from.to_lowercase()));
+            let known = if exact.is_empty() { in_other_case().map(|(_, targets)| targets).collect() } else { exact };
+            let targets = known.into_iter().flatten();
             let targets: BTreeSet<&str> = targets.filter(|(_, by)| *by == trace).map(|(to, _)| to.as_str()).collect();
             let is_among = targets.iter().any(|to| is_goal(to));
             if is_among && targets.len() > 1 {

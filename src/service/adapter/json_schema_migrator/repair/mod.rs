@@ -33,8 +33,11 @@ use crate::{
 pub(super) struct Plan<'p> {
     schema: Schema,
     stage: Stage<'p>,
-    steps: Option<(&'p str, Vec<(&'p Step, Option<Schema>, Stage<'p>)>)>,
+    steps: Option<(&'p str, Vec<Link<'p>>)>,
 }
+
+/// A step of a chain of versions, its own schema, and its fixes.
+type Link<'p> = (&'p Step, Option<Schema>, Stage<'p>);
 
 /// The fixes of one step.
 struct Stage<'p> {

@@ -232,13 +232,9 @@ impl<'w> Walk<'w> {
             };
             let default = place.child(&["properties", name]).filter(|_| lacks).and_then(|part| self.default(&part));
             match default.cloned() {
-                Some(default) if self.draft.get(&pointer).is_some() => {
-                    if self.draft.get(&pointer) != Some(&default) {
-                        self.draft.set(&pointer, default);
-                    }
-                }
-                Some(default) => self.draft.insert(&pointer, default),
-                None => {}
+                Some(default) if self.draft.get(&pointer).is_none() => self.draft.insert(&pointer, default),
+                Some(default) if self.draft.get(&pointer) != Some(&default) => self.draft.set(&pointer, default),
+                Some(_) | None => {}
             }
         }
     }
