@@ -11,7 +11,10 @@ use nrv::{
         self,
         evidence::{Evidence, Images},
     },
-    system::workspace::{Overlay, View, Workspace},
+    system::{
+        git::Renames,
+        workspace::{Overlay, View, Workspace},
+    },
 };
 use serde_json::json;
 
@@ -27,8 +30,13 @@ fuzz_target!(|input: &[u8]| {
     let mut overlay = Overlay::new();
     overlay.insert(RepoPath::parse(name).expect("a plain name"), Some(Content::new(file.to_vec(), 0o644)));
     let cancel = AtomicBool::new(false);
-    let ctx =
-        adapter::Context { view: View::new(&workspace, &overlay), threads: 1, cancel: &cancel, progress: &|_, _| {} };
+    let ctx = adapter::Context {
+        view: View::new(&workspace, &overlay),
+        threads: 1,
+        cancel: &cancel,
+        renames: &|| Ok(Renames::default()),
+        progress: &|_, _| {},
+    };
     let input = json!({
         "tool": "link_updater", "version": "1.0", "mode": "dry-run",
         "target": {"repo_path": ".", "glob": "*"},
