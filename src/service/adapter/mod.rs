@@ -47,7 +47,7 @@ pub const ADAPTERS: &[&dyn Adapter] = &[
 ///     service::adapter::{
 ///         Context,
 ///         contract::{Baseline, Counted, Counts, Invocation, Proposal},
-/// ///         evidence::{Evidence, Measured},
+///         evidence::{Evidence, Measured},
 ///     },
 /// };
 ///
