@@ -103,23 +103,28 @@ impl Writing<'_> {
     /// Leaves removed children out, but not the comments before them.
     fn skip(&mut self, removed: Range<usize>) {
         for index in removed {
-            let lead = self.segments.children[index].lead.clone();
+            let Segment { lead, gap, .. } = self.segments.children[index].clone();
             self.carry(lead);
+            // The comment behind the child leaves with it, and those on the lines after stay.
+            let line_end = self.text(&gap).find('\n').unwrap_or(gap.len());
+            let rest = gap.start + line_end..gap.end;
+            if !self.text(&rest).trim().is_empty() {
+                self.carry(rest);
+            }
         }
     }
 
-    /// Adds a lead to those before it: it ends the line, or stands on the same one.
+    /// Adds a lead to those before it.
     fn carry(&mut self, lead: Range<usize>) {
-        let is_plain = self.text(&lead).trim().is_empty();
+        let text = self.text(&lead);
+        let first_line = text.split('\n').next().unwrap_or("");
         if self.carried.is_empty() {
             self.carried.push(lead);
-        } else if !self.text(&lead).contains('\n') {
-            // The white space before the first of them stays.
-            if !is_plain {
-                let start = lead.start + (self.text(&lead).len() - self.text(&lead).trim_start().len());
-                self.carried.push(start..lead.end);
-            }
-        } else {
+        } else if !first_line.trim().is_empty() {
+            // A comment takes the place of the child before which it stands, on its line.
+            let start = lead.start + (text.len() - text.trim_start().len());
+            self.carried.push(start..lead.end);
+        } else if text.contains('\n') {
             self.trim_carried();
             self.carried.push(lead);
         }
@@ -245,6 +250,12 @@ impl Writing<'_> {
             }
         }
         let has_comment = self.carried.iter().any(|range| !self.text(range).trim().is_empty());
+        let has_comment_first = !self.text(&rest).split('\n').next().unwrap_or("").trim().is_empty();
+        if has_comment_first && !self.carried.is_empty() {
+            self.carry(rest);
+            self.write_carried(out);
+            return out.keep(self.segments.close.clone());
+        }
         if is_broken || !self.is_after_comment && !has_comment {
             self.trim_carried();
         }

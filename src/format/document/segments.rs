@@ -37,7 +37,9 @@ pub(super) fn divide(syntax: Syntax, text: &str, span: &Range<usize>, cores: &[R
         let lead = at..core.start;
         let comma = skip(syntax, text, core.end);
         let segment = if text.as_bytes().get(comma) == Some(&b',') {
-            let trail = trail_end(syntax, text, comma + 1);
+            // Behind a comma on another line stand the comments of the next child.
+            let is_line = !text[core.end..comma].contains('\n');
+            let trail = if is_line { trail_end(syntax, text, comma + 1) } else { comma + 1 };
             Segment { lead, core: core.clone(), gap: core.end..comma, comma: comma..comma + 1, trail: comma + 1..trail }
         } else {
             let trail = trail_end(syntax, text, core.end);
