@@ -2,11 +2,19 @@
 
 use std::{
     io,
+    path::Path,
     sync::{Arc, Mutex, mpsc},
     thread::{Builder, JoinHandle, Scope, ScopedJoinHandle},
+    time::Duration,
 };
 
+use rustix::process::Pid;
+
+use super::clock::Stopwatch;
 use crate::base::error::Error;
+
+/// The longest wait for the kernel to release a thread that has ended.
+const RELEASE: Duration = Duration::from_millis(500);
 
 /// Starts a thread; `io` if the user or the machine has no more of them.
 pub fn start<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>, Error> {
@@ -25,15 +33,29 @@ pub fn helpers<'scope, T: Send + 'scope>(
 /// The number of threads that could be started now, `most` at most; `io` if none could. For libraries that start threads
 /// without checking the result.
 pub fn available(most: usize) -> Result<usize, Error> {
-    let count = std::thread::scope(|scope| {
+    let tried = std::thread::scope(|scope| {
         let (held, end) = mpsc::channel::<()>();
         let end = Arc::new(Mutex::new(end));
         // All of them wait until the last start was tried.
-        let started = helpers(scope, most.max(1), move || drop(end.lock().map(|end| end.recv()))).len();
+        let wait = move || {
+            drop(end.lock().map(|end| end.recv()));
+            rustix::thread::gettid()
+        };
+        let started = helpers(scope, most.max(1), wait);
         drop(held);
-        started
+        started.into_iter().filter_map(|thread| thread.join().ok()).collect::<Vec<_>>()
     });
-    if count == 0 { Err(none_left()) } else { Ok(count) }
+    tried.iter().for_each(|thread| wait_until_gone(*thread));
+    if tried.is_empty() { Err(none_left()) } else { Ok(tried.len()) }
+}
+
+/// A thread that was joined counts against the user's limit until the kernel has released it.
+fn wait_until_gone(thread: Pid) {
+    let task = format!("/proc/self/task/{}", thread.as_raw_nonzero());
+    let watch = Stopwatch::start();
+    while Path::new(&task).exists() && watch.elapsed() < RELEASE {
+        std::thread::yield_now();
+    }
 }
 
 /// The error if not one helper could be started.
