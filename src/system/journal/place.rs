@@ -66,7 +66,7 @@ impl Place<'_> {
     pub(super) fn look(self) -> Result<Option<Look>, Error> {
         match rustix::fs::statat(self.folder, self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(Look::of(&stat))),
-            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::NOENT | Errno::NAMETOOLONG) => Ok(None),
             Err(errno) => Err(self.refused("can't be looked at", errno)),
         }
     }
@@ -83,7 +83,7 @@ impl Place<'_> {
                     .map_err(|error| Error::io(format!("`{}` can't be read", self.path), &error))?;
                 Ok(Some(Original { file: Some(file), look: Look::of(&stat), sha256 }))
             }
-            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::NOENT | Errno::NAMETOOLONG) => Ok(None),
             Err(Errno::LOOP) => self.read_link(),
             Err(errno) => Err(self.refused("can't be read", errno)),
         }
@@ -99,7 +99,7 @@ impl Place<'_> {
     fn target(self) -> Result<Option<Vec<u8>>, Error> {
         match rustix::fs::readlinkat(self.folder, self.name, Vec::new()) {
             Ok(target) => Ok(Some(target.into_bytes())),
-            Err(Errno::INVAL | Errno::NOENT) => Ok(None),
+            Err(Errno::INVAL | Errno::NOENT | Errno::NAMETOOLONG) => Ok(None),
             Err(errno) => Err(self.refused("can't be read", errno)),
         }
     }
@@ -182,7 +182,7 @@ impl Place<'_> {
     pub(super) fn remove(self, faults: &dyn Faults) -> Result<(), Error> {
         faults.before("remove")?;
         match rustix::fs::unlinkat(self.folder, self.name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Ok(()) | Err(Errno::NOENT | Errno::NAMETOOLONG) => Ok(()),
             Err(errno) => Err(self.refused("can't be removed", errno)),
         }
     }

@@ -23,6 +23,12 @@ use crate::{
 /// Called just before the first file is replaced; an error stops the transaction.
 pub type BeforeCommit<'a> = &'a (dyn Fn() -> Result<(), Error> + Sync);
 
+/// The longest name of a file or folder, in bytes (`NAME_MAX` of Linux).
+const LONGEST_NAME: usize = 255;
+
+/// The longest path that the kernel takes, in bytes (`PATH_MAX` of Linux without the final zero).
+const LONGEST_PATH: usize = 4095;
+
 impl Journal<'_> {
     /// Applies all targets or none. On success the commit mark is on the disk and [`Journal::settle`] is due.
     ///
@@ -138,10 +144,26 @@ fn check_name(target: &Target<'_>, makes: bool) -> Result<(), Error> {
     if let Some(reason) = protected::lasting_refusal(target.path) {
         return Err(Error::new(Code::ProtectedPath, format!("`{}` is protected: {reason}", target.path)));
     }
+    if target.before.is_none() {
+        check_length(target.path)?;
+    }
     match target.after {
         Some(made) if makes && made.is_link() => link::check_target(target.path, &made.bytes),
         _ => Ok(()),
     }
+}
+
+fn check_length(path: &RepoPath) -> Result<(), Error> {
+    let refuse = |what: String| Error::new(Code::Unwritable, format!("`{path}` {what}")).detail("path", path.as_str());
+    if let Some(name) = path.components().find(|name| name.len() > LONGEST_NAME) {
+        let what = format!("has a name of {} bytes, and the longest has {LONGEST_NAME}", name.len());
+        return Err(refuse(what).hint("choose a shorter name"));
+    }
+    if path.as_str().len() > LONGEST_PATH {
+        let what = format!("is a path of {} bytes, and the longest has {LONGEST_PATH}", path.as_str().len());
+        return Err(refuse(what).hint("choose a shorter path"));
+    }
+    Ok(())
 }
 
 /// Checks the file at a target's place, without regard to write permission; returns its device.

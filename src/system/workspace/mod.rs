@@ -192,7 +192,7 @@ impl Workspace {
         };
         match rustix::fs::statat(&folder, path.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(Metadata::of(&stat))),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => Ok(None),
             Err(errno) => Err(refused(path, errno)),
         }
     }
@@ -202,7 +202,7 @@ impl Workspace {
     pub fn look(&self, path: &RepoPath) -> Result<Option<Metadata>, Error> {
         match rustix::fs::statat(self.handle(), path.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(Metadata::of(&stat))),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => Ok(None),
             Err(errno) => Err(refused(path, errno)),
         }
     }
@@ -415,7 +415,9 @@ fn is_link(path: &RepoPath) -> Error {
 
 fn refused(path: &RepoPath, errno: Errno) -> Error {
     match errno {
-        Errno::NOENT | Errno::NOTDIR => Error::new(Code::NotFound, format!("`{path}` does not exist")),
+        Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => {
+            Error::new(Code::NotFound, format!("`{path}` does not exist"))
+        }
         Errno::LOOP => is_link(path),
         Errno::XDEV => Error::new(Code::InvalidPath, format!("`{path}` leaves the workspace")),
         errno => Error::new(Code::Io, format!("`{path}` can't be opened: {errno}")),
