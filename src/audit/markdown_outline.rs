@@ -45,7 +45,8 @@ fn read<T>(text: &str, found: impl for<'a> Fn(Node<'a>) -> Option<T>) -> Vec<T> 
     options.extension.footnotes = true;
     options.extension.strikethrough = true;
     options.extension.tasklist = true;
-    options.extension.front_matter_delimiter = Some("---".to_owned());
+    let delimiter = if text.trim_start_matches('\u{feff}').starts_with("+++") { "+++" } else { "---" };
+    options.extension.front_matter_delimiter = Some(delimiter.to_owned());
     let tree = Arena::new();
     let root = parse_document(&tree, text, &options);
     root.descendants().filter_map(found).collect()

@@ -87,7 +87,7 @@ pub(crate) fn outline(text: &str, pulse: Pulse<'_>) -> Result<Outline, Error> {
 }
 
 /// YAML between lines of `---`, or TOML between lines of `+++`, at the beginning.
-fn front_matter(text: &str) -> Range<usize> {
+pub(super) fn front_matter(text: &str) -> Range<usize> {
     let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut at = start;
     let mut fence = None;

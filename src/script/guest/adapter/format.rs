@@ -97,4 +97,25 @@ mod tests {
         let urls: Vec<String> = (PROPOSING.links)(PAGE).into_iter().map(|(url, _)| url).collect();
         assert_eq!(urls, ["b.md", "c.png", "https://e.example", "d.md"]);
     }
+
+    #[test]
+    fn what_stands_at_the_beginning_or_in_a_footnote_is_read_alike() {
+        let texts = [
+            "x\n\n---\n<br/>\n\n#### S\n[a](http://b.c)\n\ny\n\n---\n",
+            "---\ntitle: \"[no](link.md)\"\n---\n# a\n[b](c.md)\n",
+            "+++\ntitle = \"# no\"\n+++\n# a\n[b](c.md)\n",
+            "\u{feff}# a\n[b](c.md)\n",
+            "\u{feff}---\na: 1\n---\n# a\n",
+            "a\r# b\r[b](c.md)\r\n# d\r\n",
+            "---\n\n# rule, no front matter\n\n---\n# a\n",
+            "[^1]: # a\n",
+            "Set\n---\n\n![i](i.png) <https://e.org> <me@e.org>\n",
+        ];
+        for text in texts {
+            assert_eq!((PROPOSING.headings)(text), (VERIFYING.headings)(text), "{text:?}");
+            assert_eq!((PROPOSING.links)(text), (VERIFYING.links)(text), "{text:?}");
+        }
+        assert_eq!((PROPOSING.headings)(texts[0]), [(4, "S".to_owned(), 6)]);
+        assert_eq!((PROPOSING.links)(texts[3]), [("c.md".to_owned(), 2)]);
+    }
 }
