@@ -174,3 +174,11 @@ fn a_folder_that_is_not_there_fails() {
     assert_eq!(check(&document, "workspace")["level"], "fail");
     assert_eq!(check(&document, "worker")["check"], "worker");
 }
+
+#[test]
+fn a_policy_that_names_a_program_as_an_adapter_is_sound() {
+    let site = Site::new(1)
+        .policy("[adapters.tool]\nprogram = [\"/usr/bin/python3\", \"dta/tool.py\"]\nglob = [\"**/*.py\"]\n");
+    site.script("dta/tool.py", "print(1)\n");
+    finds(&site, 0, "policy", "ok", "can be read");
+}

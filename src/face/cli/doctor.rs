@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{
     commands,
-    here::{Place, environment, with_trust},
+    here::{Place, context_of, environment, with_trust},
     output::{Mode, Output},
 };
 use crate::{
@@ -246,7 +246,8 @@ fn look_at(place: &Place, workspace: Workspace, options: &Options, checks: &mut 
         Err(error) => failed("leftovers", error, "look at `.runs`"),
     });
     let has_policy = workspace.root().join(crate::system::policy::FILE).exists();
-    match Context::new(workspace, options.clone()) {
+    let context = host::policy_of(&workspace).and_then(|policy| context_of(workspace, policy, options.clone(), false));
+    match context {
         Ok(context) => {
             let what = if has_policy { "`nrv.toml` can be read" } else { "there is no `nrv.toml`; the defaults hold" };
             checks.push(ok("policy", what));

@@ -175,6 +175,16 @@ fn with_own_adapters(cli: &Cli, workspace: Workspace, options: Options) -> Resul
         Command::Approve(_) | Command::Check(_) => false,
         _ => options.is_ci() && policy.settings().ci.locked,
     };
+    context_of(workspace, policy, options, is_locked)
+}
+
+/// The context of a workspace under its policy, with its own adapters; locked, with those alone that are approved.
+pub(super) fn context_of(
+    workspace: Workspace,
+    policy: Policy,
+    options: Options,
+    is_locked: bool,
+) -> Result<Context, Error> {
     let pins = match is_locked {
         true => Some(lock(&workspace)?.adapters),
         false => None,
