@@ -45,7 +45,9 @@ impl Outcome {
                 Check::fails(NAME, format!("it ended well, and should fail with `{}`", expected.as_str()))
             }
             (None, Some(found)) => {
-                let detail = format!("it failed with `{}`", found.code().as_str());
+                let code = found.code().as_str();
+                let detail =
+                    format!("it failed with `{code}`; if it has to, `outcome.json` is `{{\"error\": \"{code}\"}}`");
                 Check { error: Some(found.clone()), ..Check::fails(NAME, detail) }
             }
             (None, None) => match &self.result {
@@ -59,10 +61,11 @@ impl Outcome {
 
     /// The outcome that expects this end; none if this one already does.
     ///
-    /// An outcome without a result stays without one. A passing failure, such as a lock, makes no outcome.
+    /// An outcome without a result stays without one. A failure makes an outcome only in place of another failure, and a
+    /// passing one, such as a lock, makes none.
     pub(super) fn updated(&self, ended: &Ended) -> Option<Outcome> {
         let new = match &ended.error {
-            Some(error) if !is_lasting(error.code()) => return None,
+            Some(error) if self.error.is_none() || !is_lasting(error.code()) => return None,
             Some(error) => Outcome { error: Some(error.code()), result: None },
             None => {
                 let is_compared = self.result.is_some() || self.error.is_some();
@@ -102,7 +105,7 @@ mod tests {
     #[test]
     fn what_is_silent_asks_only_for_a_good_end() {
         check(json!({}), &ended(json!(1), None), true, None);
-        check(json!({}), &ended(json!(null), Some(Code::ScriptFailed)), false, Some(json!({"error": "script_failed"})));
+        check(json!({}), &ended(json!(null), Some(Code::ScriptFailed)), false, None);
     }
 
     #[test]
@@ -116,6 +119,7 @@ mod tests {
         let error = json!({"error": "stale_preimage"});
         check(error.clone(), &ended(json!(null), Some(Code::StalePreimage)), true, None);
         check(error.clone(), &ended(json!(2), None), false, Some(json!({"result": 2})));
+        check(error.clone(), &ended(json!(null), Some(Code::Blocked)), false, Some(json!({"error": "blocked"})));
         check(error, &ended(json!(null), Some(Code::Cancelled)), false, None);
     }
 }
