@@ -272,11 +272,7 @@ fn check(here: &Here, arguments: &ApproveArguments, out: &mut Output) -> Result<
         let hint = "approve scripts with `nrv approve SCRIPT`, and commit the file";
         refusals.push(Error::new(Code::NotApproved, format!("there is no `{FILE}`: nothing is approved")).hint(hint));
     }
-    let unapproved: Vec<String> = script::list(context)?
-        .into_iter()
-        .map(|listed| listed.path.to_string())
-        .filter(|path| arguments.scripts.is_empty() && !lock.scripts.contains_key(path))
-        .collect();
+    let unapproved = if arguments.scripts.is_empty() { unapproved(here, &lock)? } else { Vec::new() };
     if out.mode() != Mode::Text {
         out.document(&json!({"file": FILE, "ok": refusals.is_empty(), "scripts": rows, "unapproved": unapproved}));
     }
@@ -285,14 +281,28 @@ fn check(here: &Here, arguments: &ApproveArguments, out: &mut Output) -> Result<
         let more = if n > 1 { format!(" and {} more", n - 1) } else { String::new() };
         out.say(&format!("Not approved, so not run where `CI` is set: {first}{more}."));
     }
-    let n_good = rows.iter().filter(|row| row["ok"] == true).count();
     let Some(last) = refusals.pop() else {
-        let verb = if n_good == 1 { "is" } else { "are" };
-        out.say(&format!("{} {verb} as approved.", counted(n_good, "script")));
+        let n_adapters = rows.iter().filter(|row| row["adapter"].is_string()).count();
+        let scripts = counted(rows.len() - n_adapters, "script");
+        let found = match n_adapters {
+            0 => scripts,
+            n => format!("{scripts} and {}", counted(n, "adapter")),
+        };
+        let verb = if rows.len() == 1 { "is" } else { "are" };
+        out.say(&format!("{found} {verb} as approved."));
         return Ok(0);
     };
     refusals.iter().for_each(|error| out.explain(error));
     Err(last)
+}
+
+/// The scripts and the adapters of the workspace that are not approved.
+fn unapproved(here: &Here, lock: &Lock) -> Result<Vec<String>, Error> {
+    let scripts = script::list(&here.context)?.into_iter().map(|listed| listed.path.to_string());
+    let scripts = scripts.filter(|path| !lock.scripts.contains_key(path));
+    let sources = here.adapters().names().into_iter().filter(|name| !lock.adapters.contains_key(*name));
+    let sources = sources.filter_map(|name| here.adapters().find(name).ok()?.source());
+    Ok(scripts.chain(sources.map(|source| source.path.to_string())).collect())
 }
 
 /// The approved adapters of these names, and the errors of those that differ from their approval.
