@@ -45,7 +45,8 @@ def count(texts):
 
 def main():
     request = json.load(sys.stdin)
-    files = request["files"]
+    # A file that is not UTF-8 has `b64` in place of `text`; it stays.
+    files = [file for file in request["files"] if "text" in file]
     if request["phase"] == "propose":
         new = [{"path": file["path"], "text": propose(file["text"])} for file in files]
         reply = {"files": [one for one, file in zip(new, files) if one["text"] != file["text"]]}

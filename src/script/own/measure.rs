@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::propose::{BYTES, FILES, LARGEST, add, functions_input};
 use crate::{
     base::{
-        batch::{Answer, Batch, Phase, Text},
+        batch::{Answer, Batch, Body, File, Phase},
         error::{Code, Error},
     },
     service::adapter::{
@@ -24,6 +24,9 @@ const EXPECTATION_MET: &str = "expectation_met";
 
 /// The verifying side of an adapter.
 pub(super) trait Measurer: Sync {
+    /// True if it takes files that are not UTF-8.
+    fn takes_bytes(&self) -> bool;
+
     /// The counts of a batch.
     fn measure(&self, batch: Batch) -> Result<Answer, Error>;
 
@@ -87,14 +90,15 @@ enum Image {
     After,
 }
 
-/// Texts that wait to be measured.
+/// Files that wait to be measured.
 #[derive(Default)]
 struct Heap {
-    files: Vec<Text>,
-    bytes: usize,
+    files: Vec<File>,
+    /// The bytes of their contents in JSON.
+    encoded: usize,
 }
 
-/// The sums of the counts before and after, over batches of texts.
+/// The sums of the counts before and after, over batches of files.
 struct Sums<'a> {
     measurer: &'a dyn Measurer,
     input: Value,
@@ -109,14 +113,15 @@ impl Sums<'_> {
         let (Some(before), Some(after)) = (file.before, file.after) else {
             return fail("a file was made or removed, and only texts were to change");
         };
-        let text = |bytes| std::str::from_utf8(bytes).ok();
-        match (text(before), text(after), left_alone) {
+        let bytes = self.measurer.takes_bytes();
+        let is_read = |content: &[u8]| bytes || std::str::from_utf8(content).is_ok();
+        match (is_read(before), is_read(after), left_alone) {
             (_, _, true) if file.changed => fail("it was to be left alone"),
-            (Some(_), _, true) if before.len() as u64 <= LARGEST => {
-                fail("it is a text, so it was not to be left alone")
+            (true, _, true) if before.len() as u64 <= LARGEST => {
+                fail(if bytes { "it was not to be left alone" } else { "it is a text, so it was not to be left alone" })
             }
             (_, _, true) => Ok(Vec::new()),
-            (Some(before), Some(after), false) => {
+            (true, true, false) => {
                 if file.changed {
                     self.add(Image::Before, file, before)?;
                     self.add(Image::After, file, after)?;
@@ -129,16 +134,17 @@ impl Sums<'_> {
         }
     }
 
-    fn add(&self, image: Image, file: &Examined<'_>, text: &str) -> Result<(), Error> {
+    fn add(&self, image: Image, file: &Examined<'_>, content: &[u8]) -> Result<(), Error> {
+        let body = Body::of(content.to_vec());
+        let encoded = body.encoded();
         let full = {
             let mut heaps = self.heaps.lock().unwrap_or_else(PoisonError::into_inner);
             let heap = &mut heaps[image as usize];
-            heap.bytes += text.len();
-            heap.files.push(Text { path: file.path.to_string(), text: text.to_owned() });
-            if heap.bytes < BYTES && heap.files.len() < FILES {
-                return Ok(());
-            }
-            std::mem::take(heap)
+            let is_full = heap.encoded + encoded > BYTES || heap.files.len() == FILES;
+            let full = if is_full { std::mem::take(heap) } else { Heap::default() };
+            heap.encoded += encoded;
+            heap.files.push(File { path: file.path.to_string(), body });
+            full
         };
         self.count(image, full)
     }
@@ -151,7 +157,7 @@ impl Sums<'_> {
         files.sort_by(|one, other| one.path.cmp(&other.path));
         let answer = self.measurer.measure(Batch { phase: Phase::Measure, input: self.input.clone(), files })?;
         let Answer::Counts(counts) = answer else {
-            return Err(Error::new(Code::Internal, "`measure` gave texts in place of counts"));
+            return Err(Error::new(Code::Internal, "`measure` gave files in place of counts"));
         };
         let mut sums = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let [before, after] = &mut *sums;

@@ -4,7 +4,7 @@
 //! and nothing that it writes outlives it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::Permissions,
     io::Write,
     os::unix::fs::PermissionsExt,
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     base::{
-        batch::{Answer, Batch, Phase},
+        batch::{Answer, Batch, Body, File, Phase},
         error::{Code, Error},
         text::shortened,
     },
@@ -221,7 +221,7 @@ struct Reply {
     /// Counts of the batch, in the phases `discover` and `measure`.
     counts: Option<BTreeMap<String, u64>>,
     /// The files that change, in the phase `propose`.
-    files: Option<Vec<crate::base::batch::Text>>,
+    files: Option<Vec<File>>,
     /// The reason that there is no answer.
     error: Option<String>,
 }
@@ -293,19 +293,22 @@ impl Start<'_> {
         match (batch.phase, reply.counts, reply.files) {
             (Phase::Discover | Phase::Measure, Some(counts), None) => Ok(Answer::Counts(counts)),
             (Phase::Propose, None, Some(files)) => {
-                let mut texts: Vec<Option<String>> = vec![None; batch.files.len()];
+                let asked: BTreeMap<&str, usize> =
+                    batch.files.iter().enumerate().map(|(at, file)| (file.path.as_str(), at)).collect();
+                let mut answered = BTreeSet::new();
+                let mut bodies: Vec<Option<Body>> = vec![None; batch.files.len()];
                 for file in files {
-                    let at = batch.files.iter().position(|asked| asked.path == file.path);
-                    let Some(at) = at.filter(|at| texts[*at].is_none()) else {
+                    let at = asked.get(file.path.as_str()).copied();
+                    let Some(at) = at.filter(|at| answered.insert(*at)) else {
                         let message = format!(
                             "the program of `{name}` answered about `{}`, which it was not asked",
                             file.path.escape_debug()
                         );
                         return Err(self.adapter.failed(message, None).detail("path", file.path));
                     };
-                    texts[at] = (file.text != batch.files[at].text).then_some(file.text);
+                    bodies[at] = (file.body.bytes() != batch.files[at].body.bytes()).then_some(file.body);
                 }
-                Ok(Answer::Texts(texts))
+                Ok(Answer::Files(bodies))
             }
             (..) => {
                 let message = format!("the program of `{name}` answered `{phase}` with another phase's reply");
@@ -316,15 +319,21 @@ impl Start<'_> {
 }
 
 /// The forms of a reply.
-const FORM: &str = "it writes `{\"counts\": {…}}` for `discover` and `measure`, `{\"files\": [{\"path\", \"text\"}]}` for `propose`, and nothing else to stdout";
+const FORM: &str = "it writes `{\"counts\": {…}}` for `discover` and `measure`, `{\"files\": [{\"path\", \"text\" | \"b64\"}]}` for `propose`, and nothing else to stdout";
 
 impl Work for Start<'_> {
+    const TAKES_BYTES: bool = true;
+
     fn work(&mut self, batch: Batch, _: &dyn Fn() -> Option<Error>) -> Result<Answer, Error> {
         self.ask(&batch)
     }
 }
 
 impl Measurer for Start<'_> {
+    fn takes_bytes(&self) -> bool {
+        <Start<'_> as Work>::TAKES_BYTES
+    }
+
     fn measure(&self, batch: Batch) -> Result<Answer, Error> {
         self.ask(&batch)
     }

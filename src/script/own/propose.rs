@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::description::Description;
 use crate::{
     base::{
-        batch::{Answer, Batch, Phase, Text},
+        batch::{Answer, Batch, Body, File, Phase},
         change::{Change, ChangeSet, Content, Stamp},
         error::{Code, Error},
         path::RepoPath,
@@ -28,7 +28,7 @@ use crate::{
 /// The most files of a batch.
 pub(super) const FILES: usize = 500;
 
-/// The bytes with which a batch is full.
+/// The most bytes of the contents of a batch, as JSON encodes them; a larger file has a batch of its own.
 pub(super) const BYTES: usize = 4 << 20;
 
 /// Larger files are left alone.
@@ -43,6 +43,9 @@ const TAKEN: &[&str] = &[FILES_IGNORED, FILES_SCANNED, FILES_SKIPPED];
 
 /// Answers batches, in a process of its own.
 pub(super) trait Work {
+    /// True if it takes files that are not UTF-8.
+    const TAKES_BYTES: bool;
+
     /// The answer of the adapter.
     fn work(&mut self, batch: Batch, stop: &dyn Fn() -> Option<Error>) -> Result<Answer, Error>;
 }
@@ -72,7 +75,8 @@ pub(super) fn propose<W: Work>(
     let (done, wanted) = (AtomicU64::new(0), functions_input(input));
     let chunks: Vec<&[RepoPath]> = paths.chunks(FILES).collect();
     let parts = workspace::parallel_map_with(ctx.threads, &chunks, &start, |worker, chunk| {
-        let mut reader = Reader { ctx, adapter, input: &wanted, stop: &stop, part: Part::default(), batch: Vec::new() };
+        let mut reader =
+            Reader { ctx, adapter, input: &wanted, stop: &stop, part: Part::default(), batch: Vec::new(), encoded: 0 };
         for path in *chunk {
             reader.read(path, worker)?;
             (ctx.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, paths.len() as u64);
@@ -139,11 +143,13 @@ struct Reader<'a> {
     input: &'a Value,
     stop: &'a dyn Fn() -> Option<Error>,
     part: Part,
-    batch: Vec<(Stamp, Text)>,
+    batch: Vec<(Stamp, File)>,
+    /// The bytes of these contents in JSON.
+    encoded: usize,
 }
 
 impl Reader<'_> {
-    fn read(&mut self, path: &RepoPath, worker: &mut impl Work) -> Result<(), Error> {
+    fn read<W: Work>(&mut self, path: &RepoPath, worker: &mut W) -> Result<(), Error> {
         if let Some(reason) = (self.stop)() {
             return Err(reason);
         }
@@ -153,15 +159,18 @@ impl Reader<'_> {
             return Ok(());
         };
         self.part.files.push(FileHash { path: path.clone(), sha256: stamp.sha256 });
-        let Ok(text) = String::from_utf8(bytes) else {
+        let body = Body::of(bytes);
+        if matches!(body, Body::B64(_)) && !W::TAKES_BYTES {
             self.skip(path, NO_TEXT);
             return Ok(());
-        };
+        }
         self.part.scanned += 1;
-        self.batch.push((stamp, Text { path: path.to_string(), text }));
-        if self.batch.iter().map(|(_, file)| file.text.len()).sum::<usize>() >= BYTES {
+        let encoded = body.encoded();
+        if self.encoded + encoded > BYTES {
             self.flush(worker)?;
         }
+        self.encoded += encoded;
+        self.batch.push((stamp, File { path: path.to_string(), body }));
         Ok(())
     }
 
@@ -171,13 +180,14 @@ impl Reader<'_> {
 
     /// Gives a batch to the adapter.
     fn flush(&mut self, worker: &mut impl Work) -> Result<(), Error> {
-        let (stamps, files): (Vec<Stamp>, Vec<Text>) = std::mem::take(&mut self.batch).into_iter().unzip();
+        self.encoded = 0;
+        let (stamps, files): (Vec<Stamp>, Vec<File>) = std::mem::take(&mut self.batch).into_iter().unzip();
         if files.is_empty() {
             return Ok(());
         }
         let counts = match self.ask(worker, Phase::Discover, files.clone())? {
             Answer::Counts(counts) => counts,
-            Answer::Texts(_) => return Err(self.astray()),
+            Answer::Files(_) => return Err(self.astray()),
         };
         if let Some(name) = counts.keys().find(|name| TAKEN.contains(&name.as_str())) {
             let message =
@@ -186,31 +196,33 @@ impl Reader<'_> {
         }
         add(&mut self.part.counts, &counts);
         let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
-        let texts = self.texts(worker, files)?;
+        let bodies = self.proposed(worker, files)?;
         let mut changed = Vec::new();
-        for ((stamp, path), text) in stamps.into_iter().zip(paths).zip(texts) {
-            let Some(text) = text else { continue };
-            let after = Content::new(text.clone().into_bytes(), stamp.mode);
+        for ((stamp, path), body) in stamps.into_iter().zip(paths).zip(bodies) {
+            let Some(body) = body else { continue };
+            let after = Content::new(body.bytes().to_vec(), stamp.mode);
             if after.stamp().sha256 != stamp.sha256 {
                 self.part.changes.push(Change {
                     path: RepoPath::parse(&path)?,
                     before: Some(stamp),
                     after: Some(after),
                 });
-                changed.push(Text { path, text });
+                changed.push(File { path, body });
             }
         }
         self.second_pass(worker, changed)
     }
 
     /// The adapter must leave alone what it proposed.
-    fn second_pass(&self, worker: &mut impl Work, files: Vec<Text>) -> Result<(), Error> {
-        if files.is_empty() {
-            return Ok(());
+    fn second_pass(&self, worker: &mut impl Work, files: Vec<File>) -> Result<(), Error> {
+        let mut moved = Vec::new();
+        // New contents may be longer, and a batch stays bounded.
+        for batch in batches(files) {
+            let paths: Vec<String> = batch.iter().map(|file| file.path.clone()).collect();
+            let again = self.proposed(worker, batch)?;
+            moved.extend(paths.into_iter().zip(again).filter(|(_, body)| body.is_some()).map(|(path, _)| path));
         }
-        let proposed: Vec<(String, usize)> = files.iter().map(|file| (file.path.clone(), file.text.len())).collect();
-        let again = self.texts(worker, files)?;
-        let mut moved = proposed.iter().zip(again).filter(|(_, text)| text.is_some()).map(|((path, _), _)| path);
+        let mut moved = moved.iter();
         let Some(first) = moved.next() else { return Ok(()) };
         let n = 1 + moved.count();
         let more = if n > 1 { format!(" (and {} more)", counted(n - 1, "file")) } else { String::new() };
@@ -224,15 +236,15 @@ impl Reader<'_> {
             .hint("`propose` must leave a text alone that it has proposed; nothing was changed"))
     }
 
-    fn texts(&self, worker: &mut impl Work, files: Vec<Text>) -> Result<Vec<Option<String>>, Error> {
+    fn proposed(&self, worker: &mut impl Work, files: Vec<File>) -> Result<Vec<Option<Body>>, Error> {
         let n = files.len();
         match self.ask(worker, Phase::Propose, files)? {
-            Answer::Texts(texts) if texts.len() == n => Ok(texts),
-            Answer::Texts(_) | Answer::Counts(_) => Err(self.astray()),
+            Answer::Files(bodies) if bodies.len() == n => Ok(bodies),
+            Answer::Files(_) | Answer::Counts(_) => Err(self.astray()),
         }
     }
 
-    fn ask(&self, worker: &mut impl Work, phase: Phase, files: Vec<Text>) -> Result<Answer, Error> {
+    fn ask(&self, worker: &mut impl Work, phase: Phase, files: Vec<File>) -> Result<Answer, Error> {
         if let Some(reason) = (self.stop)() {
             return Err(reason);
         }
@@ -247,6 +259,24 @@ impl Reader<'_> {
     }
 }
 
+/// Files in batches of bounded size, in their order.
+fn batches(files: Vec<File>) -> Vec<Vec<File>> {
+    let mut batches: Vec<Vec<File>> = Vec::new();
+    let mut room = 0;
+    for file in files {
+        let encoded = file.body.encoded();
+        match batches.last_mut().filter(|_| encoded <= room) {
+            Some(batch) => batch.push(file),
+            None => {
+                batches.push(vec![file]);
+                room = BYTES;
+            }
+        }
+        room = room.saturating_sub(encoded);
+    }
+    batches
+}
+
 fn check_number(files: usize, most: u64) -> Result<(), Error> {
     let files = files as u64;
     if files <= most {
@@ -259,4 +289,20 @@ fn check_number(files: usize, most: u64) -> Result<(), Error> {
     .detail("files", files)
     .detail("max_files", most)
     .hint("raise `max_files` of the constraints, the policy or the adapter, or narrow `target.glob`; nothing was read"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_are_bounded_in_encoded_bytes() {
+        let file = |bytes: Vec<u8>| File { path: "a".to_owned(), body: Body::of(bytes) };
+        let sizes = |files: Vec<File>| batches(files).iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!(sizes(Vec::new()), [0; 0]);
+        assert_eq!(sizes(vec![file(vec![b'a'; BYTES / 2]), file(vec![b'a'; BYTES / 2]), file(vec![b'a'; 1])]), [2, 1]);
+        assert_eq!(sizes(vec![file(vec![b'\n'; BYTES / 2]), file(vec![b'a'; 1])]), [1, 1]);
+        assert_eq!(sizes(vec![file(vec![0xff; BYTES / 4 * 3]), file(vec![0xff; 1])]), [1, 1]);
+        assert_eq!(sizes(vec![file(vec![b'a'; 1]), file(vec![b'a'; 2 * BYTES]), file(vec![b'a'; 1])]), [1, 1, 1]);
+    }
 }

@@ -99,6 +99,8 @@ struct Process<'a> {
 }
 
 impl Work for Process<'_> {
+    const TAKES_BYTES: bool = false;
+
     fn work(&mut self, batch: Batch, stop: &dyn Fn() -> Option<Error>) -> Result<Answer, Error> {
         let RhaiAdapter { source, text, limits, program, isolation, .. } = self.adapter;
         let worker = match &mut self.worker {
@@ -118,6 +120,10 @@ impl Work for Process<'_> {
 }
 
 impl Measurer for RhaiAdapter {
+    fn takes_bytes(&self) -> bool {
+        <Process<'_> as Work>::TAKES_BYTES
+    }
+
     fn measure(&self, batch: Batch) -> Result<Answer, Error> {
         self.on_stack(|adapter| adapter.work(batch))
     }

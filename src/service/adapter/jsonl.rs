@@ -61,7 +61,10 @@ pub fn answer(adapter: &dyn Adapter, ctx: &Context<'_>, request: &Request) -> Re
     let mut files = BTreeMap::new();
     for change in proposal.changes.changes() {
         let text = change.after.as_ref().map(|content| String::from_utf8(content.bytes.to_vec())).transpose();
-        let text = text.map_err(|_| Error::new(Code::Internal, format!("`{}` is no longer UTF-8", change.path)))?;
+        let text = text.map_err(|_| {
+            Error::new(Code::Unreadable, format!("the new content of `{}` is not UTF-8", change.path))
+                .hint("a line of JSON holds texts only; run the adapter on a tree")
+        })?;
         files.insert(change.path.to_string(), text);
     }
     let output = Output::new(&input, Phase::DryRun, &proposal, report.verdict());

@@ -160,6 +160,64 @@ fn what_it_proposes_is_checked() {
     );
 }
 
+/// Writes Latin-1 as UTF-8; refuses batches beyond their bound.
+const LATIN: &str = "import base64, json, sys\nstdin = sys.stdin.read()\nrequest = json.loads(stdin)\nfiles = request['files']\n\
+    bytes_of = lambda f: f['text'].encode() if 'text' in f else base64.b64decode(f['b64'])\n\
+    is_latin = lambda f: 'b64' in f and b'\\0' not in bytes_of(f)\n\
+    if len(stdin) > (4 << 20) + 4096:\n    reply = {'error': 'too long: %d' % len(stdin)}\n\
+    elif request['phase'] == 'propose':\n    reply = {'files': [{'path': f['path'], 'text': bytes_of(f).decode('latin-1')} for f in files if is_latin(f)]}\n\
+    else:\n    reply = {'counts': {'unsorted': sum(map(is_latin, files)), 'bytes': sum(len(bytes_of(f)) for f in files)}}\n\
+    json.dump(reply, sys.stdout)\n";
+
+#[test]
+fn files_that_are_not_utf_8_travel_in_base64() {
+    let Some(site) = site_of(TABLE, LATIN) else { return };
+    site.write("src/latin.py", b"a = '\xe9\xe8'\n");
+    site.write("src/binary.py", b"\0\xff");
+    site.commit();
+    let before = site.tree();
+    let output = run(&site, &invocation("apply"), &["--yes"]).exits(0).json();
+    assert_eq!((&output["baseline"]["files_scanned"], &output["baseline"]["files_skipped"]), (&json!(4), &json!(0)));
+    assert_eq!((&output["baseline"]["unsorted"], &output["applied_changes"]["files"]), (&json!(1), &json!(1)));
+    assert_eq!(site.read("src/latin.py"), "a = 'éè'\n".as_bytes());
+    site.nrv(&["rollback", "last"]).exits(0);
+    assert!(site.tree() == before);
+    // And a text becomes bytes.
+    let back =
+        "{'files': [{'path': f['path'], 'b64': 'Iv8K'} for f in files if 'text' in f and f['path'].endswith('a.py')]}";
+    site.script("dta/sort_imports.py", &answers(COUNTS, back, COUNTS));
+    run(&site, &invocation("apply"), &["--yes"]).exits(0);
+    assert_eq!(site.read("src/a.py"), b"\"\xff\n");
+    site.nrv(&["rollback", "last"]).exits(0);
+    let request = json!({"id": 1, "input": invocation("dry-run"), "files": {"src/a.py": "x\n"}});
+    let ran = site.nrv_with(&["dta", "run", "sort_imports", "--jsonl"], &format!("{request}\n"));
+    assert!(ran.stdout.contains("is not UTF-8") || ran.stderr.contains("is not UTF-8"), "{ran:?}");
+    // A patch can't show a binary file.
+    fails(
+        &answers(COUNTS, "{'files': [{'path': f['path'], 'b64': 'AP8='} for f in files]}", COUNTS),
+        "unreadable",
+        &["`src/a.py` would be binary"],
+    );
+    fails(
+        &answers(COUNTS, "{'files': [{'path': f['path'], 'b64': '?'} for f in files]}", COUNTS),
+        "command_failed",
+        &["not Base64"],
+    );
+}
+
+#[test]
+fn batches_are_bounded_as_they_are_encoded() {
+    let Some(site) = site_of(TABLE, LATIN) else { return };
+    for index in 0..3 {
+        site.write(&format!("src/lines{index}.py"), vec![b'\n'; 1 << 20]);
+        site.write(&format!("src/bytes{index}.py"), [[0xff].repeat(3 << 19), vec![0]].concat());
+    }
+    site.commit();
+    let output = run(&site, &invocation("dry-run"), &[]).exits(0).json();
+    assert_eq!(output["baseline"]["files_scanned"], 8);
+    assert_eq!(output["baseline"]["bytes"].as_u64().unwrap(), 3 * ((1 << 20) + (3 << 19) + 1) + 62);
+}
+
 #[test]
 fn it_ends_with_its_time() {
     let Some(site) = site_of(TABLE, "import time\ntime.sleep(600)\n") else { return };

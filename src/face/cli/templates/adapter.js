@@ -11,6 +11,8 @@ const count = (files) => {
 };
 
 const { phase, files } = JSON.parse(require("fs").readFileSync(0, "utf8"));
-const changed = () => files.map(({ path, text }) => ({ path, text: propose(text), old: text })).filter((one) => one.text !== one.old);
-const reply = phase === "propose" ? { files: changed().map(({ path, text }) => ({ path, text })) } : { counts: count(files) };
+// A file that is not UTF-8 has `b64` in place of `text`; it stays.
+const texts = files.filter((file) => "text" in file);
+const changed = () => texts.map(({ path, text }) => ({ path, text: propose(text) })).filter((file, i) => file.text !== texts[i].text);
+const reply = phase === "propose" ? { files: changed() } : { counts: count(texts) };
 process.stdout.write(JSON.stringify(reply));

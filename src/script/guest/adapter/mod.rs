@@ -22,7 +22,7 @@ pub(super) use self::{
 };
 use crate::{
     base::{
-        batch::{Answer, Batch, Phase, Text},
+        batch::{Answer, Batch, Body, File, Phase},
         error::{Code, Error, Location},
         frame::{FromWorker, Limits, RunRequest, ToWorker},
     },
@@ -101,20 +101,22 @@ impl Adapter {
         let input = value::from_json(input);
         match phase {
             Phase::Discover => {
-                let files: rhai::Array = files.into_iter().map(file).collect();
+                let files =
+                    files.into_iter().map(|file| self.text(file).map(map)).collect::<Result<rhai::Array, _>>()?;
                 let found = self.call("discover", (input, files), None)?;
                 self.counts("discover", &found).map(Answer::Counts)
             }
             Phase::Measure => {
                 let mut sum = BTreeMap::new();
-                for Text { path, text } in files {
+                for file in files {
+                    let (path, text) = self.text(file)?;
                     let found = self.call("measure", (input.clone(), path.clone(), text), Some(&path))?;
                     add(&mut sum, self.counts("measure", &found)?);
                 }
                 Ok(Answer::Counts(sum))
             }
             Phase::Propose => {
-                files.into_iter().map(|file| self.propose(&input, file)).collect::<Result<_, _>>().map(Answer::Texts)
+                files.into_iter().map(|file| self.propose(&input, file)).collect::<Result<_, _>>().map(Answer::Files)
             }
         }
     }
@@ -140,13 +142,22 @@ impl Adapter {
         }
     }
 
-    fn propose(&self, input: &Dynamic, Text { path, text }: Text) -> Result<Option<String>, Error> {
+    /// The path and the text of a file.
+    fn text(&self, File { path, body }: File) -> Result<(String, String), Error> {
+        match body {
+            Body::Text(text) => Ok((path, text)),
+            Body::B64(_) => Err(Error::new(Code::Internal, format!("`{}` got a file that is no text", self.path))),
+        }
+    }
+
+    fn propose(&self, input: &Dynamic, file: File) -> Result<Option<Body>, Error> {
+        let (path, text) = self.text(file)?;
         let new = self.call("propose", (input.clone(), path.clone(), text.clone()), Some(&path))?;
         if new.is_unit() {
             return Ok(None);
         }
         match new.as_immutable_string_ref() {
-            Ok(new) => Ok((new.as_str() != text).then(|| new.to_string())),
+            Ok(new) => Ok((new.as_str() != text).then(|| Body::Text(new.to_string()))),
             Err(_) => {
                 Err(self.wrong("propose", "gives a string, or `()` for a file that stays", &new).detail("path", path))
             }
@@ -235,8 +246,8 @@ fn add(sum: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
     }
 }
 
-fn file(file: Text) -> Dynamic {
-    rhai::Map::from([("path".into(), file.path.into()), ("text".into(), file.text.into())]).into()
+fn map((path, text): (String, String)) -> Dynamic {
+    rhai::Map::from([("path".into(), path.into()), ("text".into(), text.into())]).into()
 }
 
 fn request(path: &str) -> RunRequest {
