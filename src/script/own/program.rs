@@ -187,6 +187,7 @@ impl ProgramAdapter {
             grace_ms: GRACE_MS,
             confine: self.program.confine,
             network: false,
+            private: true,
             read: [desk.folder.path().to_owned()].into_iter().chain(self.program.read.iter().cloned()).collect(),
             temporary: temporary.to_owned(),
             limits,

@@ -43,6 +43,7 @@ pub(super) fn launch(prepared: &Prepared<'_>, desk: &Desk, root: PathBuf) -> Res
         grace_ms: ctx.exec.grace_ms,
         confine: confine(ctx.exec.sandbox),
         network: ctx.exec.network,
+        private: false,
         read,
         write: Vec::new(),
         temporary,

@@ -235,6 +235,9 @@ fn it_sees_neither_the_tree_nor_the_network_and_writes_nothing() {
     let root = site.root().display().to_string();
     for (expression, words) in [
         (secret, vec!["command_failed", "ended with status 1"]),
+        ("{'error': open('/etc/passwd').read()}", vec!["command_failed", "ended with status 1"]),
+        ("{'error': open('/etc/shadow').read()}", vec!["command_failed", "ended with status 1"]),
+        ("{'error': open('/etc/ssl/private/key.pem').read()}", vec!["command_failed", "ended with status 1"]),
         ("{'error': str(open('ROOT/made', 'w'))}", vec!["command_failed", "ended with status 1"]),
         (
             "{'error': str(__import__('socket').create_connection(('127.0.0.1', 9), 1))}",
@@ -246,6 +249,7 @@ fn it_sees_neither_the_tree_nor_the_network_and_writes_nothing() {
         let ran = run(&site, &invocation("apply"), &["--yes"]);
         assert!(ran.code != 0 && words.iter().all(|word| ran.stderr.contains(word)), "{expression}: {ran:?}");
         assert!(!site.path("made").exists() && !ran.stderr.contains("import json"), "{ran:?}");
+        assert!(!ran.stderr.contains("root:"), "{ran:?}");
     }
 }
 

@@ -20,11 +20,24 @@ const SYSTEM: &[&str] = &[
     "/lib32",
     "/lib64",
     "/libx32",
-    "/etc",
     "/opt",
     "/nix/store",
     "/proc",
     "/sys/devices/system",
+];
+
+/// The folder with the settings of the system, which has accounts and keys too.
+const SETTINGS: &str = "/etc";
+
+/// The settings that runtimes of languages read; folders such as `/etc/python3.11` beside them.
+const RUNTIME_SETTINGS: &[&str] = &[
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/perl",
+    "/etc/ssl/openssl.cnf",
 ];
 
 /// Devices that every program may read and write.
@@ -146,12 +159,23 @@ fn drop_capabilities() -> rustix::io::Result<()> {
     rustix::thread::set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
 }
 
+/// Folders with settings of each installed version of Python; its start reads them.
+fn settings_of_python() -> Vec<PathBuf> {
+    let entries = fs::read_dir(SETTINGS).into_iter().flatten().filter_map(Result::ok);
+    entries.map(|entry| entry.path()).filter(|path| path.to_string_lossy().starts_with("/etc/python")).collect()
+}
+
 /// The rights of the program to files.
 fn rules(launch: &Launch, namespaces: bool) -> Vec<(Vec<PathBuf>, BitFlags<AccessFs>)> {
     let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
     let read = AccessFs::from_read(lockdown::COMPLETE);
     let write = AccessFs::from_all(lockdown::COMPLETE) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
     let mut readable = paths(SYSTEM);
+    if launch.private {
+        readable.extend(paths(RUNTIME_SETTINGS).into_iter().chain(settings_of_python()));
+    } else {
+        readable.push(SETTINGS.into());
+    }
     readable.extend(launch.read.iter().chain([&launch.program]).cloned());
     if launch.network {
         readable.push(RESOLVER.into());

@@ -82,6 +82,8 @@ pub struct Launch {
     pub without_namespaces: bool,
     /// True if it may use the network.
     pub network: bool,
+    /// True if it may read no more of `/etc` than runtimes need, so neither accounts nor keys.
+    pub private: bool,
     /// Absolute paths of files and folders that it may read and run, beside those of the system.
     pub read: Vec<PathBuf>,
     /// Absolute paths of folders that it may write, beside its stage.
