@@ -48,7 +48,7 @@ impl Reader {
     fn atom(&mut self, pointer: &str, is_key: bool, node: &impl Ranged) {
         let Range { start, end } = node.start()..node.end();
         let range = start + self.offset..end + self.offset;
-        self.atoms.push(Atom { pointer: pointer.to_owned(), is_key, range });
+        self.atoms.push(Atom { pointer: pointer.to_owned(), is_key, range, owner: None });
     }
 
     fn value(&mut self, node: &Node<'_>, at: String, depth: usize) -> Result<Value, String> {

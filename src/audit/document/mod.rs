@@ -40,6 +40,8 @@ pub(crate) struct Atom {
     pub(crate) is_key: bool,
     /// The place in the text.
     pub(crate) range: Range<usize>,
+    /// For a key on the way to a member, as in a header of TOML: the member, with which it goes.
+    pub(crate) owner: Option<String>,
 }
 
 /// A document that was read.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Document, Syntax};
+use super::{Atom, Document, Syntax};
 
 /// A place that may differ.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,12 +18,14 @@ pub(crate) enum Cut {
 }
 
 impl Cut {
-    fn holds(&self, pointer: &str, is_key: bool) -> bool {
-        let below = |place: &str| pointer.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'));
+    fn holds(&self, atom: &Atom) -> bool {
+        let Atom { pointer, is_key, owner, .. } = atom;
+        let member = owner.as_ref().unwrap_or(pointer);
+        let below = |place: &str| member.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'));
         match self {
-            Cut::Member(place) => pointer == place || below(place),
-            Cut::Value(place) | Cut::Scalar(place) => (pointer == place && !is_key) || below(place),
-            Cut::Name(place) => pointer == place && is_key,
+            Cut::Member(place) => member == place || below(place),
+            Cut::Value(place) | Cut::Scalar(place) => (member == place && (!is_key || owner.is_some())) || below(place),
+            Cut::Name(place) => pointer == place && *is_key,
         }
     }
 }
@@ -111,7 +113,7 @@ impl<'t> Parts<'t> {
             let start = atom.range.start.max(at);
             gap.pieces.push(Piece { text: text.get(at..start).unwrap_or_default(), follows_member });
             let end = atom.range.end.max(start);
-            let cut = cuts.iter().filter(|cut| cut.holds(&atom.pointer, atom.is_key));
+            let cut = cuts.iter().filter(|cut| cut.holds(atom));
             let mut cut = cut.peekable();
             let stays = cut.peek().is_none();
             let cut: Vec<&Cut> = cut.collect();

@@ -26,6 +26,11 @@ pub(super) fn read(text: &str) -> Result<Document, String> {
         match event.data {
             EventData::StreamStart { .. } | EventData::DocumentEnd { .. } => {}
             EventData::DocumentStart { .. } if value.is_some() => return Err("it has several documents".to_owned()),
+            EventData::DocumentStart { version_directive: Some(version), .. }
+                if (version.major, version.minor) != (1, 2) =>
+            {
+                return Err("it is of another version than YAML 1.2".to_owned());
+            }
             EventData::DocumentStart { .. } => {
                 let event = reader.next()?;
                 value = Some(reader.value(event, String::new(), 0)?);
@@ -61,7 +66,7 @@ impl Reader<'_> {
         let (start, end) = (self.place(start), self.place(end));
         // The end of a block scalar is the begin of the next line that is not empty.
         let trimmed = self.text.get(start..end).map_or(0, |text| text.trim_end().len());
-        self.atoms.push(Atom { pointer: pointer.to_owned(), is_key, range: start..start + trimmed });
+        self.atoms.push(Atom { pointer: pointer.to_owned(), is_key, range: start..start + trimmed, owner: None });
     }
 
     fn value(&mut self, event: Event, at: String, depth: usize) -> Result<Value, String> {
@@ -114,6 +119,9 @@ impl Reader<'_> {
                 EventData::Scalar { value, style, tag: None, .. } => (value, style == ScalarStyle::Plain),
                 _ => return Err("it has a key that is no text".to_owned()),
             };
+            if is_plain && matches!(name.as_str(), "" | "~" | "null" | "Null" | "NULL") {
+                return Err("it has a key that is nothing".to_owned());
+            }
             let pointer = join(at, &name);
             self.atom(&pointer, true, marks);
             let event = self.next()?;

@@ -44,9 +44,11 @@ pub(in super::super) fn read(text: &str) -> Result<Tree, Malformed> {
         })?;
         build.event(event, &span)?;
     }
-    let Some(root) = build.root else {
-        return Err(Malformed::at(text, 0, "the text holds no document"));
-    };
+    // A text of comments alone is null.
+    let root = build.root.unwrap_or(build.nodes.len());
+    if build.root.is_none() {
+        build.nodes.push(Node::new(text.len()..text.len(), Shape::Scalar(Value::Null), Form::Absent));
+    }
     let mut tree = Tree { nodes: build.nodes, root, comments: build.comments };
     place::place(text, &mut tree, build.start)?;
     Ok(tree)
@@ -218,8 +220,15 @@ impl Build<'_> {
                 Ok(())
             }
             None => {
-                let Shape::Scalar(Value::String(name)) = node.shape else {
-                    return Err(self.fail(at, "a key is no string"));
+                let name = match node.shape {
+                    Shape::Scalar(Value::String(name)) => name,
+                    // A number or a truth is the text that it is written as, like `200` in an object of status codes.
+                    Shape::Scalar(Value::Number(_) | Value::Bool(_)) if node.lock.is_none() => {
+                        self.text[node.span.clone()].to_owned()
+                    }
+                    Shape::Scalar(_) | Shape::Array(_) | Shape::Object(_) => {
+                        return Err(self.fail(at, "a key is no string"));
+                    }
                 };
                 if node.form == Form::Alias {
                     return Err(self.fail(at, "a key is an alias"));
