@@ -134,6 +134,8 @@ fn build(
         .with_retriever(Local(Arc::clone(resources)))
         .with_base_uri(url)
         .should_validate_formats(check_formats)
+        .without_content_encoding_support("base64")
+        .without_content_media_type_support("application/json")
         .with_pattern_options(PatternOptions::regex());
     if schema.get("$schema").is_none() {
         options = options.with_draft(match draft {

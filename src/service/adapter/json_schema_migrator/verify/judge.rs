@@ -1,15 +1,20 @@
-//! The verifier's judgement of values: `boon` says if one is valid, and `jsonschema` counts violations.
+//! The verifier's judgement of values. `boon` says if one is valid. `jsonschema` counts violations, as the record does.
+//!
+//! A value is valid if both accept it: no doubt of either is passed over.
 //!
 //! The files of a schema are found here by another way than the proposer's: compilation names the one that is missing.
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
-use boon::{CompileError, Compiler, SchemaIndex, Schemas, UrlLoader};
+use boon::{CompileError, Compiler, ErrorKind, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use jsonschema::{PatternOptions, Retrieve, Uri, Validator};
 use serde_json::Value;
 use url::Url;
 
-use super::super::params::{Draft, Params, Source};
+use super::{
+    super::params::{Draft, Params, Source},
+    decimal,
+};
 use crate::{
     base::{
         error::{Code, Error},
@@ -79,19 +84,31 @@ impl Judge {
         }
     }
 
-    /// True if a value is valid.
+    /// True if both validators accept a value.
     pub(super) fn accepts(&self, value: &Value) -> bool {
-        self.schemas.validate(value, self.index).is_ok()
+        self.counts(value)
+            && self.schemas.validate(value, self.index).map_or_else(|error| is_rounded(&error), |()| true)
     }
 
-    /// The first violation that `boon` finds.
+    /// True if the validator of the record accepts a value.
+    pub(super) fn counts(&self, value: &Value) -> bool {
+        self.counter.is_valid(value)
+    }
+
+    /// The first violation that `boon` finds, or else `jsonschema`.
     pub(super) fn violation(&self, value: &Value) -> Option<Violation> {
-        let error = self.schemas.validate(value, self.index).err()?;
-        let mut leaf = &error;
-        while let Some(first) = leaf.causes.first() {
-            leaf = first;
+        if let Some(error) = self.schemas.validate(value, self.index).err().filter(|error| !is_rounded(error)) {
+            let mut leaf = &error;
+            while let Some(cause) = leaf.causes.iter().find(|cause| !is_rounded(cause)) {
+                leaf = cause;
+            }
+            let doubt = if self.counts(value) { ", though another validator accepts it" } else { "" };
+            let (pointer, reason) = (leaf.instance_location.to_string(), &leaf.kind);
+            return Some(Violation { pointer, reason: format!("{reason}{doubt}") });
         }
-        Some(Violation { pointer: leaf.instance_location.to_string(), reason: leaf.kind.to_string() })
+        let error = self.counter.iter_errors(value).next()?;
+        let (pointer, reason) = (error.instance_path().as_str().to_owned(), error.masked_with("the value"));
+        Some(Violation { pointer, reason: format!("{reason}, though another validator accepts it") })
     }
 
     /// The numbers of violations by keyword, each place of each keyword once; none if `jsonschema` accepts the value.
@@ -199,6 +216,8 @@ fn counter(url: &str, files: &BTreeMap<String, Value>, params: &Params) -> Resul
         .with_retriever(Local(files.clone()))
         .with_base_uri(url)
         .should_validate_formats(params.check_formats)
+        .without_content_encoding_support("base64")
+        .without_content_media_type_support("application/json")
         .with_pattern_options(PatternOptions::regex());
     let draft = match params.draft {
         _ if files[url].get("$schema").is_some() => None,
@@ -210,6 +229,18 @@ fn counter(url: &str, files: &BTreeMap<String, Value>, params: &Params) -> Resul
     };
     let options = draft.map_or_else(|| options.clone(), |draft| options.clone().with_draft(draft));
     options.build(&files[url]).map_err(|error| refuse(&error.to_string()))
+}
+
+/// True if an error of `boon` is one of its rounding: it divides floats, so that 4.02 is no multiple of 0.01.
+fn is_rounded(error: &ValidationError<'_, '_>) -> bool {
+    match &error.kind {
+        ErrorKind::MultipleOf { got, want } => decimal::is_multiple(got, want),
+        ErrorKind::AnyOf => error.causes.iter().any(is_rounded),
+        ErrorKind::Group | ErrorKind::Schema { .. } | ErrorKind::Reference { .. } | ErrorKind::AllOf => {
+            !error.causes.is_empty() && error.causes.iter().all(is_rounded)
+        }
+        _ => false,
+    }
 }
 
 fn refuse(reason: &str) -> Error {

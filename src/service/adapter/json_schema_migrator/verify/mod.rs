@@ -6,6 +6,7 @@
 
 mod changes;
 mod cuts;
+mod decimal;
 mod expected;
 mod judge;
 
@@ -170,13 +171,13 @@ impl Measure {
         };
         let old = read(syntax, before);
         match &old {
-            Ok((_, document)) if self.judge.accepts(&document.value) => tally.valid_before = 1,
+            Ok((_, document)) if self.judge.counts(&document.value) => tally.valid_before = 1,
             Ok((_, document)) => tally.violations = self.judge.count(&document.value),
             Err(_) => tally.violations = BTreeMap::from([("syntax".to_owned(), 1)]),
         }
         if !file.changed {
-            tally.valid_after = tally.valid_before;
-            if tally.valid_before == 0 {
+            tally.valid_after = u64::from(matches!(&old, Ok((_, document)) if self.judge.accepts(&document.value)));
+            if tally.valid_after == 0 {
                 self.left(file.path, &old, &mut tally);
             }
             return tally;
