@@ -70,7 +70,10 @@ impl Reader<'_> {
     fn unexpected(&self, place: &str) -> Malformed {
         match self.text[self.at..].chars().next() {
             Some(found) => self.fail(self.at, format!("`{}` is not expected {place}", found.escape_debug())),
-            None => self.fail(self.at, format!("the text ends {place}")),
+            None => match place.strip_prefix("as ") {
+                Some(missing) => self.fail(self.at, format!("the text ends where {missing} has to stand")),
+                None => self.fail(self.at, format!("the text ends {place}")),
+            },
         }
     }
 

@@ -49,7 +49,7 @@ use self::{
     edit::{Edit, Edited, Refused},
     source::Source,
     syntax::{Malformed, Syntax, position},
-    tree::Shape,
+    tree::{Form, Shape},
 };
 
 /// A document that was read.
@@ -67,6 +67,31 @@ impl Document {
     /// The document as a validator sees it.
     pub(crate) fn value(&self) -> &Value {
         &self.source.value
+    }
+
+    /// The spellings of the numbers that have a fraction or a power, or are not spelled as others of their value, by pointer.
+    pub(crate) fn spellings(&self) -> Vec<(String, String)> {
+        let (tree, mut found, mut open) = (&self.source.tree, Vec::new(), vec![(self.source.tree.root, String::new())]);
+        while let Some((id, pointer)) = open.pop() {
+            let node = tree.node(id);
+            match &node.shape {
+                Shape::Scalar(Value::Number(number)) if node.form == Form::Scalar => {
+                    let text = &self.source.text[node.span.clone()];
+                    if number.is_f64() || number.to_string() != text {
+                        found.push((pointer, text.to_owned()));
+                    }
+                }
+                Shape::Scalar(_) => {}
+                Shape::Array(items) => {
+                    open.extend(items.iter().enumerate().map(|(n, item)| (*item, format!("{pointer}/{n}"))));
+                }
+                Shape::Object(members) => open.extend(members.iter().map(|member| {
+                    let name = member.name.replace('~', "~0").replace('/', "~1");
+                    (member.value, format!("{pointer}/{name}"))
+                })),
+            }
+        }
+        found
     }
 
     /// The text that was read.

@@ -74,8 +74,9 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     let plan = Plan::load(&params, &read)?;
     let allowed = (!params.allow_invalid.is_empty()).then(|| Globs::parse(&params.allow_invalid)).transpose()?;
     let mut survey = survey(ctx, input, looked_at, |source| {
-        source.pulse()?;
-        Ok(Look::Read(page(&plan, syntax(&params.formats, source.path), source.bytes)))
+        let is_over = || source.pulse().is_err();
+        let page = page(&plan, syntax(&params.formats, source.path), source.bytes, &is_over);
+        source.pulse().map(|()| Look::Read(page))
     })?;
     survey.check_skipped(params.on_skip)?;
     let mut total = Total::default();
@@ -87,7 +88,7 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     survey.propose(total.results())
 }
 
-fn page(plan: &Plan<'_>, syntax: Syntax, bytes: &[u8]) -> Page {
+fn page(plan: &Plan<'_>, syntax: Syntax, bytes: &[u8], is_over: &dyn Fn() -> bool) -> Page {
     let broken = |line: Option<u64>, reason: String| {
         let problem = Problem { pointer: String::new(), keyword: "syntax".to_owned(), reason };
         Page { violations: vec!["syntax".to_owned()], left: vec![(line, problem)], ..Page::default() }
@@ -97,7 +98,7 @@ fn page(plan: &Plan<'_>, syntax: Syntax, bytes: &[u8]) -> Page {
         Ok(document) => document,
         Err(malformed) => return broken(Some(u64::from(malformed.line)), malformed.reason),
     };
-    let outcome = plan.repair(document.value());
+    let outcome = plan.repair(document.value(), &|| document.spellings(), is_over);
     let violations = || plan.problems(document.value()).into_iter().map(|problem| problem.keyword).collect();
     match outcome {
         Outcome::Valid => Page::default(),

@@ -1,11 +1,17 @@
 //! The table of coercions of ajv: a value of one type in place of the same one of another.
 //!
-//! Two rules are stricter than the table: a number beyond the exact range of this program, and one without end, stay.
+//! Three rules differ from the table. A number beyond the exact range of this program, and one without end, stay. A number
+//! becomes the text that it is written as: a version `1.10` is not `1.1`.
 
 use serde_json::{Number, Value};
 
-/// The value as the first of `types` that it can become; none if it can become none of them.
-pub(super) fn coerce(value: &Value, types: &[&str], arrays: bool) -> Option<Value> {
+/// The value as the first of `types` that it can become; none if it can become none of them. `spelling` is that of the number
+/// in it, where it has one of its own.
+pub(super) fn coerce(value: &Value, types: &[&str], arrays: bool, spelling: Option<&str>) -> Option<Value> {
+    let scalar = |value: &Value, kind: &str| match (kind, value, spelling) {
+        ("string", Value::Number(_), Some(spelling)) if is_decimal(spelling) => Some(Value::from(spelling)),
+        _ => scalar(value, kind),
+    };
     if arrays
         && let Value::Array(items) = value
         && let [only] = items.as_slice()
@@ -64,6 +70,15 @@ fn scalar(value: &Value, kind: &str) -> Option<Value> {
         ("null", Value::Bool(false)) => Some(Value::Null),
         (_, _) => None,
     }
+}
+
+/// True for digits with at most a sign, a fraction and a power of ten, as every format writes them.
+fn is_decimal(text: &str) -> bool {
+    let (mantissa, power) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let unsigned = |text| str::strip_prefix(text, ['-', '+']).unwrap_or(text);
+    digits(whole.strip_prefix('-').unwrap_or(whole)) && digits(fraction) && digits(unsigned(power))
 }
 
 /// A text as JavaScript reads it as a number.
@@ -140,7 +155,7 @@ mod tests {
 
     #[track_caller]
     fn becomes(kind: &str, value: Value, expected: Option<Value>) {
-        assert_eq!(coerce(&value, &[kind], false), expected, "{value} as {kind}");
+        assert_eq!(coerce(&value, &[kind], false, None), expected, "{value} as {kind}");
     }
 
     #[test]
@@ -196,12 +211,29 @@ mod tests {
     }
 
     #[test]
+    fn a_number_becomes_the_text_that_it_is_written_as() {
+        for (number, spelling, text) in [
+            (json!(1.1), "1.10", "1.10"),
+            (json!(100_000.0), "1e5", "1e5"),
+            (json!(755), "0755", "0755"),
+            (json!(1000), "1_000", "1000"),
+            (json!(31), "0x1F", "31"),
+            (json!(0.5), ".5", "0.5"),
+            (json!(1.234_567_890_123_456_8e22), "12345678901234567890123", "12345678901234567890123"),
+        ] {
+            assert_eq!(coerce(&number, &["string"], false, Some(spelling)), Some(json!(text)));
+        }
+        assert_eq!(coerce(&json!([1.1]), &["string"], true, Some("1.10")), Some(json!("1.10")));
+        assert_eq!(coerce(&json!(1.0), &["boolean"], false, Some("1.0")), Some(json!(true)));
+    }
+
+    #[test]
     fn arrays_of_one_are_exchanged_on_request() {
-        assert_eq!(coerce(&json!(["1"]), &["number"], true), Some(json!(1)));
-        assert_eq!(coerce(&json!([1]), &["number"], true), Some(json!(1)));
-        assert_eq!(coerce(&json!([1, 2]), &["number"], true), None);
-        assert_eq!(coerce(&json!(null), &["array"], true), Some(json!([null])));
-        assert_eq!(coerce(&json!({}), &["array"], true), None);
-        assert_eq!(coerce(&json!("1"), &["array"], false), None);
+        assert_eq!(coerce(&json!(["1"]), &["number"], true, None), Some(json!(1)));
+        assert_eq!(coerce(&json!([1]), &["number"], true, None), Some(json!(1)));
+        assert_eq!(coerce(&json!([1, 2]), &["number"], true, None), None);
+        assert_eq!(coerce(&json!(null), &["array"], true, None), Some(json!([null])));
+        assert_eq!(coerce(&json!({}), &["array"], true, None), None);
+        assert_eq!(coerce(&json!("1"), &["array"], false, None), None);
     }
 }

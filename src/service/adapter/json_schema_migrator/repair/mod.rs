@@ -5,6 +5,7 @@
 
 mod coerce;
 mod draft;
+mod effort;
 mod structure;
 mod tally;
 mod walk;
@@ -15,6 +16,7 @@ use serde_json::Value;
 
 use self::{
     draft::Draft,
+    effort::Effort,
     structure::{Structure, ValueMap},
     walk::Guided,
 };
@@ -38,6 +40,9 @@ pub(super) struct Plan<'p> {
 
 /// A step of a chain of versions, its own schema, and its fixes.
 type Link<'p> = (&'p Step, Option<Schema>, Stage<'p>);
+
+/// Lists the spellings of numbers, by pointer.
+type Spellings<'a> = &'a dyn Fn() -> Vec<(String, String)>;
 
 /// The fixes of one step.
 struct Stage<'p> {
@@ -101,12 +106,13 @@ impl<'p> Plan<'p> {
         self.schema.problems(value)
     }
 
-    /// Repairs a value.
-    pub(super) fn repair(&self, value: &Value) -> Outcome {
+    /// Repairs a value. It asks for the spellings of its numbers if it needs them, and `is_over` if it has to stop.
+    pub(super) fn repair(&self, value: &Value, spellings: Spellings<'_>, is_over: &dyn Fn() -> bool) -> Outcome {
         if self.schema.accepts(value) {
             return Outcome::Valid;
         }
-        let (mut draft, mut doubts) = (Draft::new(value.clone()), Vec::new());
+        let (mut draft, mut doubts) = (Draft::new(value.clone(), spellings()), Vec::new());
+        let effort = Effort::new(value, is_over);
         for leg in self.legs(value) {
             leg.stage.structure.apply(&mut draft, &mut doubts, &mut Tally::default());
             leg.go_on(&mut draft, &mut Tally::default());
@@ -114,13 +120,18 @@ impl<'p> Plan<'p> {
             if schema.accepts(&draft.value) {
                 continue;
             }
-            let (walked, more) = walk::walk(schema, &leg.stage.guided, draft);
+            let (walked, more) = walk::walk(schema, &leg.stage.guided, draft, &effort);
             draft = walked;
             let left = schema.problems(&draft.value);
             if !left.is_empty() {
                 doubts.extend(more);
                 return Outcome::Unfixable(reasons(doubts, left));
             }
+        }
+        // A value that could not go to its new place is not to be lost.
+        doubts.retain(|doubt| draft.get(&doubt.pointer).is_none());
+        if !doubts.is_empty() {
+            return Outcome::Unfixable(doubts);
         }
         let tally = self.count(value, &draft.value);
         Outcome::Repaired(Repaired { value: draft.value, edits: draft.edits, tally })
@@ -144,7 +155,7 @@ impl<'p> Plan<'p> {
 
     /// Counts the fixes at pointers, and the differences between their result and the repaired value.
     fn count(&self, before: &Value, after: &Value) -> Tally {
-        let (mut draft, mut doubts, mut tally) = (Draft::new(before.clone()), Vec::new(), Tally::default());
+        let (mut draft, mut doubts, mut tally) = (Draft::new(before.clone(), Vec::new()), Vec::new(), Tally::default());
         let legs = self.legs(before);
         for leg in &legs {
             leg.stage.structure.apply(&mut draft, &mut doubts, &mut tally);

@@ -16,11 +16,12 @@ use super::{
     },
     coerce::{coerce, is},
     draft::Draft,
+    effort::Effort,
     structure::ValueMap,
 };
 
 /// The depth of subschemas at which a walk ends.
-const DEEPEST: usize = 120;
+const DEEPEST: usize = 400;
 
 /// The number of walks after which a value is no longer expected to become valid.
 const MOST_WALKS: usize = 6;
@@ -43,11 +44,12 @@ pub(super) struct Walk<'w> {
     /// True within an alternative, in which no default is inserted.
     is_alternative: bool,
     depth: usize,
+    effort: &'w Effort<'w>,
 }
 
 /// Walks until nothing changes; returns the value and the reasons that fixes were not made.
-pub(super) fn walk(schema: &Schema, guided: &Guided<'_>, draft: Draft) -> (Draft, Vec<Problem>) {
-    let mut walk = Walk::new(schema, guided, draft);
+pub(super) fn walk(schema: &Schema, guided: &Guided<'_>, draft: Draft, effort: &Effort<'_>) -> (Draft, Vec<Problem>) {
+    let mut walk = Walk::new(schema, guided, draft, effort);
     let Some(whole) = schema.library.whole() else { return (walk.draft, Vec::new()) };
     for round in 0..MOST_WALKS {
         let before = walk.draft.edits.len();
@@ -61,17 +63,22 @@ pub(super) fn walk(schema: &Schema, guided: &Guided<'_>, draft: Draft) -> (Draft
             break;
         }
     }
+    if effort.is_spent() {
+        let reason = "its alternatives have too many combinations to try them all".to_owned();
+        walk.doubts.push(Problem { pointer: String::new(), keyword: "limit".to_owned(), reason });
+    }
     (walk.draft, walk.doubts)
 }
 
 impl<'w> Walk<'w> {
-    fn new(schema: &'w Schema, guided: &'w Guided<'w>, draft: Draft) -> Self {
+    fn new(schema: &'w Schema, guided: &'w Guided<'w>, draft: Draft, effort: &'w Effort<'w>) -> Self {
         let (required, doubts) = (BTreeMap::new(), Vec::new());
-        Walk { schema, guided, draft, required, doubts, is_alternative: false, depth: 0 }
+        Walk { schema, guided, draft, required, doubts, is_alternative: false, depth: 0, effort }
     }
 
     fn visit(&mut self, place: &Place<'_>, at: &str) {
-        if self.depth > DEEPEST || self.draft.get(at).is_none() || !place.node.is_object() {
+        let is_void = self.depth > DEEPEST || self.draft.get(at).is_none() || !place.node.is_object();
+        if is_void || !self.effort.spend() {
             return;
         }
         self.depth += 1;
@@ -136,7 +143,7 @@ impl<'w> Walk<'w> {
         }
         let fixes = self.guided.fixes;
         if fixes.coerces()
-            && let Some(new) = coerce(value, &types, fixes.coerces_arrays())
+            && let Some(new) = coerce(value, &types, fixes.coerces_arrays(), self.draft.spelling(at))
         {
             self.draft.set(at, new);
         } else if fixes.wraps_anywhere() && types.contains(&"array") {
@@ -145,9 +152,14 @@ impl<'w> Walk<'w> {
     }
 
     fn object(&mut self, place: &Place<'_>, at: &str) {
-        if let Some(names) = place.node.get("required").and_then(Value::as_array) {
-            let names = names.iter().filter_map(Value::as_str).map(str::to_owned);
-            self.required.entry(self.draft.whole(at)).or_default().extend(names);
+        self.require(place.node.get("required"), at);
+        for keyword in ["dependentRequired", "dependencies"] {
+            let members = place.node.get(keyword).and_then(Value::as_object).into_iter().flatten();
+            for (name, names) in members {
+                if self.draft.get(&join(at, name)).is_some() {
+                    self.require(Some(names), at);
+                }
+            }
         }
         self.remove_unknown(place, at);
         self.insert_defaults(place, at);
@@ -162,6 +174,14 @@ impl<'w> Walk<'w> {
                     self.visit(&part, at);
                 }
             }
+        }
+    }
+
+    /// Notes the members that an object has to have.
+    fn require(&mut self, names: Option<&Value>, at: &str) {
+        if let Some(names) = names.and_then(Value::as_array) {
+            let names = names.iter().filter_map(Value::as_str).map(str::to_owned);
+            self.required.entry(self.draft.whole(at)).or_default().extend(names);
         }
     }
 
@@ -304,10 +324,12 @@ impl<'w> Walk<'w> {
         let only = likely.iter().filter(|likely| **likely).count() == 1;
         let mut results: Vec<Draft> = Vec::new();
         for (branch, likely) in branches.iter().zip(likely) {
-            let mut trial = Walk::new(self.schema, self.guided, self.draft.part(at));
+            let mut trial = Walk::new(self.schema, self.guided, self.draft.part(at), self.effort);
             trial.is_alternative = self.is_alternative || !(only && likely);
             trial.depth = self.depth;
-            for _ in 0..2 {
+            trial.visit(branch, "");
+            // The second visit knows all required members, and the results of the first.
+            if !trial.draft.edits.is_empty() || !(trial.is_alternative || trial.required.is_empty()) {
                 trial.visit(branch, "");
             }
             let fits = self.schema.accepts_at(branch, &trial.draft.value);

@@ -5,10 +5,17 @@ use super::*;
 /// Migrates a file and verifies the result.
 #[track_caller]
 fn becomes(params: &Value, before: &str, after: &str, counts: Value) {
-    let recorded = Recorded::new(&[("a.json", before)], &invocation(params), true);
+    file_becomes("a.json", params, before, after, counts);
+}
+
+#[track_caller]
+fn file_becomes(name: &str, params: &Value, before: &str, after: &str, counts: Value) {
+    let mut params = params.clone();
+    params["formats"] = json!(["json", "jsonc", "json5", "yaml", "toml"]);
+    let recorded = Recorded::new(&[(name, before)], &invocation(&params), true);
     let report = recorded.verify();
     assert!(report.passed, "{report:#?}");
-    assert_eq!(recorded.text("a.json"), after);
+    assert_eq!(recorded.text(name), after);
     let manifest: ManifestRecord =
         serde_json::from_slice(&fs::read(recorded.run.path().join("manifest.json")).unwrap()).unwrap();
     let fixes = manifest.counts.iter().filter(|(name, _)| name.starts_with("fixes_"));
@@ -46,8 +53,12 @@ fn members_are_renamed_and_moved() {
         "{\"servers\": [ {\"port\": 1}, {\"port\":2, \"tls\": {\"cert\": \"x\"}} ]}",
         json!({"rename": 1, "move": 1}),
     );
-    let why = stays(&params, "{\"servers\": [], \"server\": 1}");
+    let both = "{\"servers\": [], \"server\": 1}";
+    let why = stays(&params, both);
     assert!(why.contains("/server rename: both `server` and `servers` exist"), "{why}");
+    let mut removing = params.clone();
+    removing["fixes"]["remove_unknown"] = json!(true);
+    assert_eq!(stays(&removing, both), why.lines().last().unwrap_or_default());
 }
 
 #[test]
@@ -111,4 +122,81 @@ fn a_file_enters_the_chain_at_its_version() {
 fn a_valid_file_is_never_touched() {
     let params = json!({"schema": server(), "fixes": {"defaults": "all", "remove_unknown": "all", "set": {"/note": "x"}, "coerce": true}});
     assert_eq!(stays(&params, "{\"name\": \"a\", \"port\": 1, \"mode\": \"safe\"}"), "");
+}
+
+#[test]
+fn a_number_becomes_the_text_that_it_is_written_as() {
+    let schema = json!({"type": "object", "properties": {"python": {"type": "string"}, "id": {"enum": ["1e5"]}, "all": {"items": {"type": "string"}}}});
+    let params = json!({"schema": schema, "fixes": {"coerce": true, "rename": {"/version": "python"}, "move": {"/first": "/id"}}});
+    let (before, after) =
+        ("version: 3.10\nfirst: 1e5\nall: [1.0, 0755]\n", "python: \"3.10\"\nall: [\"1.0\", \"0755\"]\nid: \"1e5\"\n");
+    file_becomes("a.yaml", &params, before, after, json!({"coerce": 4, "rename": 1, "move": 1}));
+    becomes(
+        &params,
+        "{\"python\": 12345678901234567890123}",
+        "{\"python\": \"12345678901234567890123\"}",
+        json!({"coerce": 1}),
+    );
+}
+
+#[test]
+fn alternatives_within_alternatives_take_no_longer_than_the_file() {
+    let list = |more: Value| {
+        let mut list = json!({"type": "array", "items": {"$ref": "#/$defs/n"}});
+        list.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        list
+    };
+    let schema = |branches: Value| json!({"$ref": "#/$defs/n", "$defs": {"n": {"anyOf": branches}}});
+    let nested = |inner: &str, depth: usize| format!("{}{inner}{}", "[".repeat(depth), "]".repeat(depth));
+    let fixes = json!({"coerce": true, "defaults": true});
+    let params = json!({"schema": schema(json!([list(json!({})), {"type": "integer"}])), "fixes": fixes});
+    becomes(&params, &nested("\"1\"", 60), &nested("1", 60), json!({"coerce": 1}));
+    let both = schema(json!([list(json!({"maxItems": 3})), list(json!({"maxItems": 4})), {"type": "integer"}]));
+    let why = stays(&json!({"schema": both, "fixes": fixes}), &nested("\"x\"", 14));
+    assert!(why.contains(" limit: "), "{why}");
+}
+
+#[test]
+fn a_member_that_another_requires_gets_its_default() {
+    let schema = json!({"type": "object", "properties": {"card": true, "address": {"default": "none"}, "note": {"default": ""}},
+        "dependentRequired": {"card": ["address"], "other": ["note"]}});
+    let params = json!({"schema": schema, "fixes": {"defaults": true}});
+    becomes(&params, "{\"card\": 1}", "{\"card\": 1, \"address\": \"none\"}", json!({"defaults": 1}));
+}
+
+#[test]
+fn an_empty_pointer_is_the_whole_file() {
+    let mapped = json!({"schema": {"enum": ["new"]}, "fixes": {"enum": {"": {"old": "new"}}}});
+    becomes(&mapped, "\"old\"\n", "\"new\"\n", json!({"enum": 1}));
+    let wrapped = json!({"schema": {"type": "array"}, "fixes": {"wrap_array": [""]}});
+    becomes(&wrapped, "{\"a\": 1.50}\n", "[{\"a\": 1.50}]\n", json!({"wrap_array": 1}));
+    let set = json!({"schema": {"const": []}, "fixes": {"set": {"": []}}});
+    becomes(&set, "1 \n", "[] \n", json!({"set": 1}));
+}
+
+#[test]
+fn keys_in_headers_and_before_dots_are_those_of_their_tables() {
+    let schema = json!({"type": "object", "required": ["new"], "additionalProperties": false, "properties": {
+        "new": {"type": "object"}, "list": {"items": {"required": ["n"], "properties": {"n": {"default": 1}}}},
+    }});
+    let params =
+        json!({"schema": schema, "fixes": {"rename": {"/old": "new"}, "remove_unknown": true, "defaults": true}});
+    let before = "[old] # here\nx = 1\n\n[old.\"s.t\"]\ny.z = 2\n\n[[list]]\nn = 2\n\n[[list]]\n\n[bad.worse]\nq = 1\n";
+    let after = "[new] # here\nx = 1\n\n[new.\"s.t\"]\ny.z = 2\n\n[[list]]\nn = 2\n\n[[list]]\nn = 1\n";
+    file_becomes("a.toml", &params, before, after, json!({"rename": 1, "remove_unknown": 1, "defaults": 1}));
+    let dotted = json!({"schema": {"properties": {"a": {"required": ["c"], "properties": {"c": {"default": 2}}}}}, "fixes": {"defaults": true}});
+    file_becomes("a.toml", &dotted, "a.b = 1\n", "a.b = 1\na.c = 2\n", json!({"defaults": 1}));
+}
+
+#[test]
+fn both_validators_have_to_accept_a_file() {
+    let price = json!({"schema": {"properties": {"price": {"multipleOf": 0.01}}}});
+    assert_eq!(stays(&price, "{\"price\": 4.02}"), "");
+    let recorded = Recorded::new(&[("a.json", "{\"price\": 4.02}")], &invocation(&price), false);
+    assert!(recorded.verify().passed, "{:#?}", recorded.verify());
+    // Draft 4 has no integer `1.0`; the second validator is lenient.
+    let whole = json!({"schema": {"type": "integer"}, "draft": "4", "formats": ["json"]});
+    let report = Recorded::new(&[("a.json", "1.0")], &invocation(&whole), false).verify();
+    let failures: Vec<&str> = report.failures.iter().map(|failure| failure.check.as_str()).collect();
+    assert_eq!(failures, ["files_valid"], "{report:#?}");
 }

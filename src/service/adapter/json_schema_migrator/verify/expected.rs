@@ -73,14 +73,12 @@ impl Made<'_> {
         }
         for (at, value) in &fixes.set {
             let target = tokens(at);
-            let Some((last, parents)) = target.split_last() else { continue };
-            let parents: Vec<Place> = match last.as_str() {
-                "*" => Vec::new(),
-                _ => find(&self.value, parents).into_iter().map(|(place, _)| place).collect(),
-            };
-            let places = match last.as_str() {
-                "*" => find(&self.value, &target).into_iter().map(|(place, _)| place).collect(),
-                _ => parents.into_iter().map(|place| [place, vec![last.clone()]].concat()).collect::<Vec<_>>(),
+            let places: Vec<Place> = match target.split_last() {
+                Some((last, parents)) if last != "*" => {
+                    let parents = find(&self.value, parents).into_iter();
+                    parents.map(|(place, _)| [place, vec![last.clone()]].concat()).collect()
+                }
+                _ => find(&self.value, &target).into_iter().map(|(place, _)| place).collect(),
             };
             for place in places {
                 if get(&self.value, &place) != Some(value) && self.write(&place, value.clone()) {
