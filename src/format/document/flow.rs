@@ -366,6 +366,9 @@ impl Pen<'_> {
                 let from = self.style.indent(self.text, self.draft.tree.node(node).span.start);
                 View::Text(self.shifted(&out.into_text(), from, indent))
             }
+            (Body::Wrapped(inner), _) if self.style.has_broken_arrays && indent.is_some() => {
+                View::Array(vec![Child::Cell(inner.cell)])
+            }
             (Body::Wrapped(inner), _) => View::Text(format!("[{}]", self.cell(inner.cell, indent)?)),
             (Body::Fresh(value), _) => self.view(value, place)?,
             (Body::Array(entries), None) => View::Array(entries.iter().map(|entry| Child::Cell(entry.cell)).collect()),

@@ -15,10 +15,9 @@ pub(super) fn key(syntax: Syntax, name: &str, like: Option<&str>, style: &Style)
             {
                 return name.to_owned();
             }
-            let is_single = like.map_or(style.quote == '\'', |like| like.starts_with('\''));
-            json5_string(name, is_single)
+            json5_string(name, is_single(like, style))
         }
-        Syntax::Yaml => yaml::scalar::key(name, like),
+        Syntax::Yaml => yaml::scalar::key(name, like, style.quote),
         Syntax::Toml => toml::scalar::key(name, like),
     }
 }
@@ -26,15 +25,18 @@ pub(super) fn key(syntax: Syntax, name: &str, like: Option<&str>, style: &Style)
 /// The text of a scalar, with the quotes of another if there is one.
 pub(super) fn text(syntax: Syntax, value: &Value, like: Option<&str>, style: &Style) -> Result<String, String> {
     match (syntax, value) {
-        (Syntax::Yaml, _) => Ok(yaml::scalar::text(value, like)),
+        (Syntax::Yaml, _) => Ok(yaml::scalar::text(value, like, style.quote)),
         (Syntax::Toml, _) => toml::scalar::text(value, like),
-        (Syntax::Json5, Value::String(text)) => {
-            let is_single = like.map_or(style.quote == '\'', |like| like.starts_with('\''));
-            Ok(json5_string(text, is_single))
-        }
+        (Syntax::Json5, Value::String(text)) => Ok(json5_string(text, is_single(like, style))),
         (_, Value::String(text)) => Ok(quoted(text)),
         _ => Ok(value.to_string()),
     }
+}
+
+/// True for single quotes: those of another text, or of most in the document.
+fn is_single(like: Option<&str>, style: &Style) -> bool {
+    let like = like.and_then(|like| like.chars().next()).filter(|quote| matches!(quote, '"' | '\''));
+    like.unwrap_or(style.quote) == '\''
 }
 
 fn json5_string(text: &str, is_single: bool) -> String {

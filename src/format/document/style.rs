@@ -15,6 +15,8 @@ pub(super) struct Style {
     pub(super) is_multi: bool,
     /// Arrays stand on one line.
     pub(super) has_flat_arrays: bool,
+    /// Arrays in brackets stand on several lines.
+    pub(super) has_broken_arrays: bool,
     /// Objects stand on one line.
     pub(super) has_flat_objects: bool,
     /// Between a name and its value.
@@ -25,7 +27,7 @@ pub(super) struct Style {
     pub(super) pad: &'static str,
     /// Names are written without quotes, in JSON5.
     pub(super) has_bare_names: bool,
-    /// The quotes of names, in JSON5, and of strings.
+    /// The quotes of names, in JSON5, and of strings, in YAML too.
     pub(super) quote: char,
     /// Sequences in YAML stand in the column of their key.
     pub(super) has_flush_items: bool,
@@ -58,6 +60,7 @@ impl Style {
             unit: String::new(),
             is_multi: true,
             has_flat_arrays: is_toml || syntax == Syntax::Yaml,
+            has_broken_arrays: false,
             has_flat_objects: is_toml || syntax == Syntax::Yaml,
             colon: if is_toml { " = " } else { ": " }.to_owned(),
             space: " ",
@@ -68,6 +71,7 @@ impl Style {
             lines,
         };
         style.learn(text, tree, syntax);
+        style.learn_quotes(text, tree, syntax);
         if syntax == Syntax::Yaml {
             style.learn_blocks(text, tree);
         }
@@ -126,6 +130,7 @@ impl Style {
         } else if self.colon == ":" {
             self.pad = "";
         }
+        self.has_broken_arrays = arrays.no > arrays.yes;
         if matches!(syntax, Syntax::Json | Syntax::Jsonc | Syntax::Json5) {
             self.has_flat_arrays = arrays.yes > arrays.no;
             self.has_flat_objects = objects.yes > objects.no;
@@ -164,6 +169,23 @@ impl Style {
         self.has_flat_arrays = arrays.yes > arrays.no;
         self.has_flat_objects = objects.yes > objects.no;
         self.colon = ": ".to_owned();
+    }
+
+    fn learn_quotes(&mut self, text: &str, tree: &Tree, syntax: Syntax) {
+        if !matches!(syntax, Syntax::Json5 | Syntax::Yaml) {
+            return;
+        }
+        let mut single = Vote::default();
+        for node in tree.nodes.iter().filter(|node| node.form == Form::Scalar) {
+            match text.as_bytes().get(node.span.start) {
+                Some(b'\'') => single.cast(true),
+                Some(b'"') => single.cast(false),
+                _ => {}
+            }
+        }
+        if single.yes != single.no {
+            self.quote = if single.yes > single.no { '\'' } else { '"' };
+        }
     }
 
     fn learn_names(&mut self, key: &str, syntax: Syntax) {

@@ -358,6 +358,9 @@ impl Writing<'_> {
                     self.new_line(out);
                     out.put(line);
                 }
+                if self.pen.text.is_empty() {
+                    self.new_line(out);
+                }
                 return end;
             }
             return 0;

@@ -65,26 +65,31 @@ fn is_float(digits: &str) -> bool {
 }
 
 /// The text of a name.
-pub(in super::super) fn key(name: &str, like: Option<&str>) -> String {
-    string(name, like)
+pub(in super::super) fn key(name: &str, like: Option<&str>, quote: char) -> String {
+    string(name, like, quote)
 }
 
-/// The text of a scalar.
-pub(in super::super) fn text(value: &Value, like: Option<&str>) -> String {
+/// The text of a scalar, with the quotes of another text, or with `quote` if it needs any.
+pub(in super::super) fn text(value: &Value, like: Option<&str>, quote: char) -> String {
     match value {
-        Value::String(text) => string(text, like),
+        Value::String(text) => string(text, like, quote),
         _ => value.to_string(),
     }
 }
 
-fn string(text: &str, like: Option<&str>) -> String {
+fn string(text: &str, like: Option<&str>, quote: char) -> String {
     let is_printable = text.chars().all(|next| next >= ' ' && !needs_escape(next));
     match like.and_then(|like| like.chars().next()) {
-        Some('\'') if is_printable => format!("'{}'", text.replace('\'', "''")),
+        Some('\'') if is_printable => single(text),
         Some('"') => escaped(text),
         _ if is_plain(text) => text.to_owned(),
+        _ if is_printable && quote == '\'' => single(text),
         _ => escaped(text),
     }
+}
+
+fn single(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }
 
 fn escaped(text: &str) -> String {

@@ -100,6 +100,9 @@ fn source(pen: &Pen<'_>, value: &Source<'_>, indent: &str, place: Option<usize>)
             (pen.write_block)(pen, &mut out, at, node)?;
             moved(pen, node, Some(out.into_text()), indent)
         }
+        (Body::Wrapped(entry), _) if pen.style.has_flat_arrays && has_flow_text(pen, entry.cell) => {
+            Ok(Text::Inline(format!("[{}]", pen.cell(entry.cell, None)?)))
+        }
         (Body::Wrapped(entry), _) => Ok(Text::Block(dashed(pen, &Source::Cell(entry.cell), indent)?)),
         (Body::Array(entries), None) if entries.is_empty() => Ok(Text::Inline("[]".to_owned())),
         (Body::Array(entries), None) => {
@@ -115,6 +118,19 @@ fn source(pen: &Pen<'_>, value: &Source<'_>, indent: &str, place: Option<usize>)
         }
         (Body::Kept, None) => Err("a value has no text".to_owned()),
     }
+}
+
+/// True for kept scalars that read alike within brackets.
+fn has_flow_text(pen: &Pen<'_>, cell: usize) -> bool {
+    let cell = &pen.draft.cells[cell];
+    let node = cell.source.filter(|_| matches!(cell.body, Body::Kept)).map(|node| pen.draft.tree.node(node));
+    node.is_some_and(|node| {
+        let text = &pen.text[node.span.clone()];
+        let is_quoted = text.starts_with(['"', '\'']);
+        node.form == Form::Scalar
+            && !text.contains('\n')
+            && (is_quoted || !text.contains([',', '[', ']', '{', '}', ':']))
+    })
 }
 
 pub(super) fn empty(is_array: bool) -> &'static str {
@@ -143,7 +159,7 @@ fn fresh(pen: &Pen<'_>, value: &Value, indent: &str, place: Option<usize>) -> St
             block(pen, members.iter().map(|(name, value)| named(pen, name, &Source::Fresh(value), indent)), indent)
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            Ok(Text::Inline(super::scalar::text(value, like)))
+            Ok(Text::Inline(super::scalar::text(value, like, pen.style.quote)))
         }
     }
 }
@@ -154,13 +170,13 @@ fn moved(pen: &Pen<'_>, node: &Node, text: Option<String>, indent: &str) -> Step
     match node.form {
         Form::Absent => Ok(Text::Inline("null".to_owned())),
         Form::Block => Ok(Text::Block(shifted(&text, &pen.style.column(pen.text, node.span.start), indent)?)),
-        Form::Scalar if text.contains('\n') => anew(node),
+        Form::Scalar if text.contains('\n') => anew(pen, node),
         Form::Flow if text.contains('\n') => {
             Ok(Text::Inline(shifted(&text, pen.style.indent(pen.text, node.span.start), indent)?))
         }
         Form::BlockScalar => {
             if text.split_whitespace().next().is_some_and(|head| head.contains(|next: char| next.is_ascii_digit())) {
-                return anew(node);
+                return anew(pen, node);
             }
             let content = text.lines().skip(1).find(|line| !line.trim().is_empty()).unwrap_or("");
             let from = &content[..content.len() - content.trim_start_matches(' ').len()];
@@ -171,9 +187,9 @@ fn moved(pen: &Pen<'_>, node: &Node, text: Option<String>, indent: &str) -> Step
 }
 
 /// A string on several lines on one.
-fn anew(node: &Node) -> Step<Text> {
+fn anew(pen: &Pen<'_>, node: &Node) -> Step<Text> {
     match &node.shape {
-        Shape::Scalar(value) => Ok(Text::Inline(super::scalar::text(value, None))),
+        Shape::Scalar(value) => Ok(Text::Inline(super::scalar::text(value, None, pen.style.quote))),
         Shape::Array(_) | Shape::Object(_) => Err("a value on several lines can't be moved".to_owned()),
     }
 }
