@@ -49,6 +49,8 @@ mod llm_door;
 mod llm_policy;
 mod llm_provider;
 mod migrate_cases;
+mod migrate_suite;
+mod migrate_trees;
 mod names;
 mod needs;
 mod net;
