@@ -1,14 +1,11 @@
 //! `format`: pure readers of texts for adapters. The proposing side and the verifying side read by different libraries.
 
 use rhai::{Dynamic, Engine, NativeCallContext};
-use serde_json::{Value, json as value_of};
+use serde_json::{Value, json};
 
 use crate::{
     audit,
-    base::{
-        error::{Code, Error},
-        json,
-    },
+    base::error::{Code, Error},
     format,
     script::guest::{
         bindings::{Host, Reply},
@@ -19,19 +16,38 @@ use crate::{
 /// The readers of one side.
 pub(super) struct Readers {
     headings: fn(&str) -> Vec<(u8, String, usize)>,
+    json: fn(&str) -> Result<Value, String>,
     links: fn(&str) -> Vec<(String, usize)>,
+    yaml: fn(&str) -> Result<Value, String>,
 }
 
 /// The readers of the proposing side.
-pub(super) const PROPOSING: Readers =
-    Readers { headings: format::markdown_outline::headings, links: format::markdown_outline::links };
+pub(super) const PROPOSING: Readers = Readers {
+    headings: format::markdown_outline::headings,
+    json: |text| proposing(format::document::syntax::Syntax::Json, text),
+    links: format::markdown_outline::links,
+    yaml: |text| proposing(format::document::syntax::Syntax::Yaml, text),
+};
 
 /// The readers of the verifying side.
-pub(super) const VERIFYING: Readers =
-    Readers { headings: audit::markdown_outline::headings, links: audit::markdown_outline::links };
+pub(super) const VERIFYING: Readers = Readers {
+    headings: audit::markdown_outline::headings,
+    json: |text| verifying(audit::document::Syntax::Json, text),
+    links: audit::markdown_outline::links,
+    yaml: |text| verifying(audit::document::Syntax::Yaml, text),
+};
 
 /// The names of the readers.
-const NAMES: &[&str] = &["headings", "json", "links"];
+const NAMES: &[&str] = &["headings", "json", "links", "yaml"];
+
+fn proposing(syntax: format::document::syntax::Syntax, text: &str) -> Result<Value, String> {
+    let document = format::document::Document::parse(syntax, text).map_err(|malformed| malformed.to_string())?;
+    Ok(document.value().clone())
+}
+
+fn verifying(syntax: audit::document::Syntax, text: &str) -> Result<Value, String> {
+    audit::document::read(syntax, text).map(|document| document.value)
+}
 
 /// True for the name of a reader.
 pub(in crate::script::guest) fn is_reader(name: &str) -> bool {
@@ -60,8 +76,10 @@ pub(super) fn object(host: &Host, readers: &'static Readers) -> Dynamic {
 pub(super) fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Format>("format");
     engine.register_fn("json", |ctx: NativeCallContext<'_>, this: &mut Format, text: &str| {
-        let read = json::parse_distinct(text).map_err(|error| format!("the text is not JSON: {error}"));
-        this.give(&ctx, read)
+        this.give(&ctx, (this.readers.json)(text).map_err(|why| format!("the text is not JSON: {why}")))
+    });
+    engine.register_fn("yaml", |ctx: NativeCallContext<'_>, this: &mut Format, text: &str| {
+        this.give(&ctx, (this.readers.yaml)(text).map_err(|why| format!("the text is not YAML: {why}")))
     });
     engine.register_fn("headings", |ctx: NativeCallContext<'_>, this: &mut Format, text: &str| {
         this.give(&ctx, Ok((this.readers.headings)(text).into_iter().map(heading).collect()))
@@ -76,11 +94,11 @@ pub(super) fn register(engine: &mut Engine) {
 }
 
 fn heading((level, text, line): (u8, String, usize)) -> Value {
-    value_of!({"level": level, "text": text, "line": line})
+    json!({"level": level, "text": text, "line": line})
 }
 
 fn link((url, line): (String, usize)) -> Value {
-    value_of!({"url": url, "line": line})
+    json!({"url": url, "line": line})
 }
 
 #[cfg(test)]
@@ -88,6 +106,25 @@ mod tests {
     use super::*;
 
     const PAGE: &str = "---\na: 1\n---\n\n# One *two* `three`\n\ntext [a](b.md \"t\") ![i](c.png)\n\nFour\n----\n\n```\n# no [x](y)\n```\n\n> ## Five <https://e.example>\n\n[r]\n\n[r]: d.md\n";
+
+    #[track_caller]
+    fn same(read: fn(&Readers) -> fn(&str) -> Result<Value, String>, text: &str, expected: Option<Value>) {
+        let [proposing, verifying] = [&PROPOSING, &VERIFYING].map(|side| read(side)(text).ok());
+        assert_eq!(proposing, verifying, "{text}");
+        assert_eq!(proposing, expected, "{text}");
+    }
+
+    #[test]
+    fn both_sides_read_the_same_values() {
+        let text =
+            "\u{feff}{\"a\": [1, -2.5e3, 18446744073709551615, \"\\u00e9\\n\"], \"b\": {\"c\": null, \"d\": true}}";
+        same(|side| side.json, text, Some(json!({"a": [1, -2500.0, u64::MAX, "é\n"], "b": {"c": null, "d": true}})));
+        for wrong in ["", "{\"a\": 1, \"a\": 2}", "[1,]", "// x\n1", "NaN", "[1] 2", "{'a': 1}", "[01]"] {
+            same(|side| side.json, wrong, None);
+        }
+        same(|side| side.yaml, "a: [1, no, \"x\"]\nb: |\n  t\n", Some(json!({"a": [1, "no", "x"], "b": "t\n"})));
+        same(|side| side.yaml, "a: [", None);
+    }
 
     #[test]
     fn both_sides_read_the_same() {
