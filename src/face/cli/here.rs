@@ -214,6 +214,7 @@ fn how(options: &Options, policy: &Policy, pins: Option<BTreeMap<String, approva
         exec: policy.settings().exec.clone(),
         path: options.environment.get("PATH").cloned().unwrap_or_default(),
         home: options.environment.get("HOME").cloned().unwrap_or_default(),
+        hidden: policy.hidden(),
         pins,
     }
 }

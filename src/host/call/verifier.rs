@@ -24,6 +24,7 @@ use crate::{
     },
     service::adapter::{
         contract::{BaselineRecord, Failure, Verdict},
+        evidence::{HASHES_MATCH, NOTHING_ELSE_CHANGED},
         source::Source,
         verify::{ArtifactRef, Contents, Report, Request},
     },
@@ -35,6 +36,9 @@ use crate::{
 
 /// The hidden subcommand that verifies.
 pub(crate) const SUBCOMMAND: &str = "__verify";
+
+/// The words of Rust's runtime about an allocation that failed. The size in them varies.
+const OUT_OF_MEMORY: &str = "memory allocation of ";
 
 /// Verifies what was applied, from the record and the disk.
 pub(in crate::host) fn verify_applied(
@@ -198,12 +202,18 @@ pub(in crate::host) fn ask_process<Q: Serialize, A: DeserializeOwned>(
     })?;
     check_stop(stop)?;
     if captured.timed_out {
-        return Ok(Err(format!("it took longer than {timeout_ms} ms")));
+        return Ok(Err(format!("it took longer than `constraints.timeout_ms` allows ({timeout_ms} ms)")));
     }
     match serde_json::from_slice::<A>(&captured.stdout) {
         Ok(answer) if captured.status.is_some() => Ok(Ok(answer)),
         _ => {
             let said = String::from_utf8_lossy(&captured.stderr);
+            if said.contains(OUT_OF_MEMORY) {
+                return Ok(Err("it ran out of memory; `script.limits.memory` bounds it".to_owned()));
+            }
+            if captured.is_out_of_time() {
+                return Ok(Err("it needed more processor time; `script.limits.cpu_s` bounds it".to_owned()));
+            }
             let how = match (captured.status, captured.signal) {
                 (Some(code), _) => format!("it exited with code {code}"),
                 (None, signal) => format!("signal {} ended it", signal.unwrap_or_default()),
@@ -222,6 +232,14 @@ pub struct Verified {
     pub position: String,
     /// The present verdict of the verifier.
     pub verifier: Verdict,
+}
+
+impl Verified {
+    /// True if a check fails that is not one of hashes.
+    pub fn is_measured_wrong(&self) -> bool {
+        let of_hashes = [HASHES_MATCH, NOTHING_ELSE_CHANGED];
+        self.verifier.failures.iter().any(|failure| !of_hashes.contains(&failure.check.as_str()))
+    }
 }
 
 /// Runs the verifiers of everything that a run applied, against the tree as it is now.

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 use serde_json::{Value, json};
 
+use super::{counts, expectation::Relation};
 use crate::{
     base::error::{Code, Error, nearest},
     service::adapter::{contract::Counted, envelope},
@@ -26,6 +27,10 @@ pub(super) struct Description {
     pub(super) counts: BTreeMap<String, String>,
     /// The count that is above zero if there is work to do.
     pub(super) work: Option<String>,
+    /// The relations of counts that a program expects.
+    pub(super) expect: Vec<Relation>,
+    /// Globs of the files that the policy lets nobody read.
+    pub(super) hidden: Vec<String>,
 }
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
@@ -44,10 +49,11 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
             "params": {"type": "object"},
             "max_files": {"type": "integer", "minimum": 1},
             "counts": {
-                "type": "object", "additionalProperties": {"type": "string"},
+                "type": "object", "additionalProperties": {"type": "string"}, "maxProperties": counts::MOST,
                 "propertyNames": {"pattern": "^[a-z][a-z0-9_]*$"},
             },
             "work": {"type": "string"},
+            "expect": {"type": "array", "items": {"type": "string"}},
         },
     })
 });
@@ -78,6 +84,9 @@ impl Description {
         }
         Schema::compile(&params)
             .map_err(|error| refuse("params", format!("its `params` are no JSON Schema: {error}")))?;
+        check_counts(header)?;
+        let relations = header.get("expect").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let relations = relations.map(Relation::parse).collect::<Result<_, _>>();
         let counts = header.get("counts").and_then(Value::as_object).into_iter().flatten();
         Ok(Description {
             name: found,
@@ -87,6 +96,8 @@ impl Description {
             params,
             max_files: header.get("max_files").and_then(Value::as_u64),
             work: text("work"),
+            expect: relations.map_err(|why| refuse("expect", why))?,
+            hidden: Vec::new(),
             counts: counts.filter_map(|(name, doc)| Some((name.clone(), doc.as_str()?.to_owned()))).collect(),
         })
     }
@@ -110,6 +121,32 @@ pub fn is_name(name: &str) -> bool {
         && !["approved", "strict_tools"].contains(&name)
 }
 
+/// Refuses the header of a source in Rhai that has the expectation of a program.
+pub(super) fn check_rhai(header: &Value) -> Result<(), Error> {
+    match header.get("expect") {
+        Some(_) => Err(refuse("expect", "`expect` is a function of an adapter in Rhai, not a key".to_owned())),
+        None => Ok(()),
+    }
+}
+
+/// The names of its counts are its own, and that of the work is one of them.
+fn check_counts(header: &Value) -> Result<(), Error> {
+    let Some(counts) = header.get("counts").and_then(Value::as_object) else { return Ok(()) };
+    if let Some(name) = counts.keys().find(|name| counts::is_taken(name)) {
+        return Err(refuse("counts", format!("the host gives the count `{name}` itself")).hint("give it another name"));
+    }
+    match header.get("work").and_then(Value::as_str) {
+        Some(work) if !counts.contains_key(work) => {
+            let error = refuse("work", format!("`work` names `{}`, which `counts` does not have", work.escape_debug()));
+            Err(match nearest(work, counts.keys().map(String::as_str)) {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None => error.hint("name one of its counts"),
+            })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
 fn refuse(key: &str, message: String) -> Error {
     Error::new(Code::ScriptSyntax, format!("`ADAPTER` is wrong: {message}")).detail("rule", "header").detail("key", key)
 }
@@ -120,11 +157,14 @@ fn wrong(header: &Value, error: &Error) -> Error {
     let wrong = error.details().iter().fold(wrong, |wrong, (key, value)| wrong.detail(key, value.clone()));
     let known = || SCHEMA["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str());
     let unknown = header.as_object().and_then(|map| map.keys().find(|key| !known().any(|name| name == *key)));
+    let keys = "it has `name`, `version`, `glob`, and may have `summary`, `params`, `max_files`, `counts`, `work`";
+    let is_whole = ["name", "version", "glob"].iter().all(|key| header.get(key).is_some());
     match unknown {
         Some(key) => match nearest(key, known()) {
             Some(near) => wrong.detail("key", key.as_str()).hint(format!("did you mean `{near}`?")),
-            None => wrong.detail("key", key.as_str()),
+            None => wrong.detail("key", key.as_str()).hint(keys),
         },
-        None => wrong.hint("it has `name`, `version`, `glob`, and may have `summary`, `params`, `max_files`, `counts`"),
+        None if is_whole => wrong,
+        None => wrong.hint(keys),
     }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::{
     broken::Broken,
-    description::{Description, is_name},
+    description::{Description, check_rhai, is_name},
     program::{ProgramAdapter, confine},
     rhai::RhaiAdapter,
 };
@@ -29,7 +29,7 @@ use crate::{
         session::{Origin, Worker},
     },
     service::adapter::{
-        Adapter, Adapters,
+        ADAPTERS, Adapter, Adapters,
         source::{Kind, Program as ProgramSource, Source},
         verify::Request,
     },
@@ -66,6 +66,8 @@ pub struct How {
     pub path: String,
     /// The user's home.
     pub home: String,
+    /// Globs of the files that nobody reads.
+    pub hidden: Vec<String>,
     /// The approved adapters, where only approved ones are used.
     pub pins: Option<BTreeMap<String, PinnedAdapter>>,
 }
@@ -102,6 +104,17 @@ pub fn name_at(policy: &Policy, path: &RepoPath) -> Option<String> {
     (!name.contains(['/', '.'])).then(|| name.to_owned())
 }
 
+/// The files of the workspace that are programs of adapters, sorted.
+pub fn program_files(policy: &Policy) -> Vec<RepoPath> {
+    let named = policy.settings().adapters.named.values();
+    let programs = named.filter(|table| !table.program.is_empty()).map(|table| file_of(&table.program));
+    let mut files: Vec<RepoPath> =
+        programs.filter(|file| *file != policy::FILE).filter_map(|file| RepoPath::parse(file).ok()).collect();
+    files.sort();
+    files.dedup();
+    files
+}
+
 /// The findings in the file of an adapter, as `nrv check` tells them.
 pub fn check(workspace: &Workspace, (name, path): (&str, &RepoPath), how: &How) -> Checked {
     let mut checked = Checked {
@@ -118,6 +131,7 @@ pub fn check(workspace: &Workspace, (name, path): (&str, &RepoPath), how: &How) 
     match inspect(path, &text, how, &mut None) {
         Ok(inspection) if inspection.errors.is_empty() => {
             checked.errors.extend(described(&inspection, &text, name).err());
+            checked.errors.extend(built_in(name));
             checked.warnings = inspection.warnings;
         }
         Ok(inspection) => (checked.errors, checked.warnings) = (inspection.errors, inspection.warnings),
@@ -125,6 +139,14 @@ pub fn check(workspace: &Workspace, (name, path): (&str, &RepoPath), how: &How) 
     }
     checked.sources.insert(path.to_string(), text);
     checked
+}
+
+/// An error if nrv has an adapter of that name.
+fn built_in(name: &str) -> Option<Error> {
+    ADAPTERS.iter().any(|adapter| adapter.name() == name).then(|| {
+        Error::new(Code::InvalidInput, format!("`{name}` is an adapter of nrv, so this one is never used"))
+            .hint("give it another name")
+    })
 }
 
 fn find(workspace: &Workspace, policy: &Policy, threads: usize) -> Result<Vec<Found>, Error> {
@@ -190,9 +212,9 @@ fn adapter(
     }
     let text = text(workspace, &found.path)?;
     let inspection = inspect(&found.path, &text, how, worker)?;
-    let description = described(&inspection, &text, &found.name)?;
+    let description = Description { hidden: how.hidden.clone(), ..described(&inspection, &text, &found.name)? };
     let sha256 = Sha256::of(text.as_bytes());
-    check_pin(found, sha256, how)?;
+    check_pin(found, (sha256, &[format!("`{}`", found.path)]), how)?;
     let kind = Kind::Rhai { text: text.clone(), limits: how.limits.clone() };
     let source = Source { name: found.name.clone(), path: found.path.to_string(), sha256, kind };
     let made = RhaiAdapter::new(description, source, (text, how.limits.clone()), (how.program.clone(), how.isolation));
@@ -211,6 +233,9 @@ fn program(
     let optional = [("summary", &table.summary), ("work", &table.work)];
     for (key, value) in optional.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?))) {
         header[key] = json!(value);
+    }
+    if !table.expect.is_empty() {
+        header["expect"] = json!(table.expect);
     }
     if let Some(file) = &table.params {
         let text = text(workspace, &RepoPath::parse(file)?)?;
@@ -242,7 +267,8 @@ fn program(
     let sha256 = described.sha256()?;
     // Where no file of the workspace is part of it, the policy's own pin says everything.
     if !described.files.is_empty() {
-        check_pin(found, sha256, how)?;
+        let files: Vec<String> = described.files.keys().map(|file| format!("`{file}`")).collect();
+        check_pin(found, (sha256, &files), how)?;
     }
     let source = Source {
         name: found.name.clone(),
@@ -250,7 +276,7 @@ fn program(
         sha256,
         kind: Kind::Program(Box::new(described.clone())),
     };
-    program_adapter(source, described, (how.program.clone(), how.path.clone()))
+    program_adapter((source, &how.hidden), described, (how.program.clone(), how.path.clone()))
 }
 
 /// The existing folders and files that the policy lets commands read.
@@ -263,7 +289,7 @@ fn readable(how: &How) -> Vec<PathBuf> {
 }
 
 fn program_adapter(
-    source: Source,
+    (source, hidden): (Source, &[String]),
     program: ProgramSource,
     (supervisor, path): (Program, String),
 ) -> Result<Arc<dyn Adapter>, Error> {
@@ -275,8 +301,9 @@ fn program_adapter(
     }
     let description = Description::parse(&program.header, &source.name).map_err(|error| {
         let wrong = Error::new(Code::InvalidPolicy, format!("`[adapters.{}]` can't be used: {}", source.name, error.message()));
-        wrong.hint("a program needs `program` and `glob`, and may have `version`, `summary`, `params`, `work`, `measure_program`")
+        wrong.hint("a program needs `program` and `glob`, and may have `version`, `summary`, `params`, `work`, `expect`, `measure_program`")
     })?;
+    let description = Description { hidden: hidden.to_vec(), ..description };
     let params = description.params.to_string();
     Ok(Arc::new(ProgramAdapter { description, params, source, program, supervisor, path }))
 }
@@ -285,7 +312,7 @@ fn rebuild_program(source: &Source, program: &ProgramSource, request: &Request) 
     if program.sha256()? != source.sha256 {
         return Err(changed(source));
     }
-    program_adapter(source.clone(), program.clone(), (Program::ReExec, request.path.clone()))
+    program_adapter((source.clone(), &[]), program.clone(), (Program::ReExec, request.path.clone()))
 }
 
 fn changed(source: &Source) -> Error {
@@ -293,7 +320,7 @@ fn changed(source: &Source) -> Error {
 }
 
 /// An error where only approved adapters are used, and this one is not, or has changed since.
-fn check_pin(found: &Found, sha256: Sha256, how: &How) -> Result<(), Error> {
+fn check_pin(found: &Found, (sha256, files): (Sha256, &[String]), how: &How) -> Result<(), Error> {
     let Some(pins) = &how.pins else { return Ok(()) };
     let Found { name, path, .. } = found;
     let message = match pins.get(name) {
@@ -301,7 +328,13 @@ fn check_pin(found: &Found, sha256: Sha256, how: &How) -> Result<(), Error> {
         Some(pin) if pin.path != path.as_str() => {
             format!("the adapter `{name}` was approved as `{}`, not as `{path}`", pin.path)
         }
-        Some(_) => format!("the adapter `{name}` differs from its approval: `{path}` has changed"),
+        Some(_) => match files {
+            [file] => format!("the adapter `{name}` differs from its approval: {file} has changed"),
+            files => format!(
+                "the adapter `{name}` differs from its approval: one of {} or its command line has changed",
+                files.join(", ")
+            ),
+        },
         None => format!("the adapter `{name}` (`{path}`) is not approved"),
     };
     Err(Error::new(Code::NotApproved, message)
@@ -341,7 +374,7 @@ fn described(inspection: &Inspection, text: &str, name: &str) -> Result<Descript
             .detail("rule", "header")
             .hint("write `const ADAPTER = #{ name: …, version: …, glob: … };`"));
     };
-    Description::parse(header, name).map_err(|error| {
+    check_rhai(header).and_then(|()| Description::parse(header, name)).map_err(|error| {
         crate::script::header::at(error, &inspection.places, crate::script::header::place_of("ADAPTER", path, text))
     })
 }

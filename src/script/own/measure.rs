@@ -1,14 +1,21 @@
 //! Measures every file of a target again by a user's own functions, and compares with the record.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
 
 use serde_json::Value;
 
-use super::propose::{BYTES, FILES, LARGEST, add, functions_input};
+use super::{
+    counts as rules,
+    propose::{BYTES, FILES, LARGEST, functions_input},
+};
 use crate::{
     base::{
         batch::{Answer, Batch, Body, File, Phase},
         error::{Code, Error},
+        path::RepoPath,
     },
     service::adapter::{
         Context,
@@ -41,7 +48,13 @@ pub(super) fn measure(
     evidence: &Evidence<'_>,
     measurer: &dyn Measurer,
 ) -> Result<Measured, Error> {
-    let sums = Sums { measurer, input: functions_input(input), heaps: Mutex::default(), counts: Mutex::default() };
+    let sums = Sums {
+        measurer,
+        input: functions_input(input),
+        paths: paths(evidence),
+        line: Mutex::default(),
+        counts: Mutex::default(),
+    };
     let skipped = &evidence.baseline.skipped;
     let deadline = Deadline::begin(input, "measuring the files");
     let results = evidence.examine(ctx, |file| {
@@ -55,8 +68,12 @@ pub(super) fn measure(
         failures.extend(found);
         changed += one;
     }
-    let [before, mut after] = sums.finish()?;
+    let ([before, mut after], measured) = sums.finish()?;
     failures.extend(compare(evidence, changed, &before));
+    if measured == 0 {
+        // Nobody has counted anything, so all counts are 0.
+        after.extend(evidence.baseline.counts.keys().map(|name| (name.clone(), 0)));
+    }
     after.extend(counts::found(evidence));
     let reasons = measurer.expect(&evidence.baseline.counts, &after)?;
     failures.extend(reasons.into_iter().map(|reason| Failure::new(EXPECTATION_MET, reason)));
@@ -66,6 +83,15 @@ pub(super) fn measure(
         counts: after,
         ..Measured::default()
     })
+}
+
+/// The files that are examined, sorted.
+fn paths<'a>(evidence: &Evidence<'a>) -> Vec<&'a RepoPath> {
+    let changed = evidence.manifest.entries.iter().map(|entry| &entry.path);
+    let mut paths: Vec<&RepoPath> = evidence.baseline.files.iter().map(|file| &file.path).chain(changed).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
 }
 
 /// The differences between the record and the counts of this side.
@@ -98,85 +124,122 @@ struct Heap {
     encoded: usize,
 }
 
+impl Heap {
+    /// Adds a file; returns the batch that is full without it.
+    fn add(&mut self, file: File) -> Option<Heap> {
+        let encoded = file.body.encoded();
+        let is_full = !self.files.is_empty() && (self.encoded + encoded > BYTES || self.files.len() == FILES);
+        let full = is_full.then(|| std::mem::take(self));
+        self.encoded += encoded;
+        self.files.push(file);
+        full
+    }
+}
+
+/// Files on their way into heaps, in the order of their paths: threads bring them in another one.
+#[derive(Default)]
+struct Line {
+    /// The number of files that have passed.
+    next: usize,
+    waiting: BTreeMap<usize, Vec<(Image, File)>>,
+    /// The number of contents that went into heaps.
+    measured: usize,
+    heaps: [Heap; 3],
+}
+
+impl Line {
+    /// Moves the files whose turn has come, or all; returns full batches.
+    fn advance(&mut self, all: bool) -> Vec<(Image, Heap)> {
+        let mut full = Vec::new();
+        while let Some(first) = self.waiting.first_entry().filter(|first| all || *first.key() == self.next) {
+            for (image, file) in first.remove() {
+                self.measured += 1;
+                full.extend(self.heaps[image as usize].add(file).map(|heap| (image, heap)));
+            }
+            self.next += 1;
+        }
+        full
+    }
+}
+
 /// The sums of the counts before and after, over batches of files.
+///
+/// The batches depend on the sorted list of files alone.
 struct Sums<'a> {
     measurer: &'a dyn Measurer,
     input: Value,
-    heaps: Mutex<[Heap; 3]>,
+    /// The files, sorted.
+    paths: Vec<&'a RepoPath>,
+    line: Mutex<Line>,
     counts: Mutex<[Counts; 2]>,
 }
 
 impl Sums<'_> {
     /// Takes a file; returns the failures that need no counting.
     fn take(&self, file: &Examined<'_>, left_alone: bool) -> Result<Vec<Failure>, Error> {
-        let fail = |reason: &str| Ok(vec![Failure::at(NOTHING_ELSE_CHANGED, file.path, reason)]);
+        let (images, failures) = match self.images(file, left_alone) {
+            Ok(images) => (images, Vec::new()),
+            Err(reason) => (Vec::new(), vec![Failure::at(NOTHING_ELSE_CHANGED, file.path, reason)]),
+        };
+        let files = images
+            .into_iter()
+            .map(|(image, content)| (image, File { path: file.path.to_string(), body: Body::of(content.to_vec()) }));
+        let files = files.collect();
+        let full = {
+            let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+            let number = self.paths.binary_search(&file.path).unwrap_or_else(|number| number);
+            line.waiting.insert(number, files);
+            line.advance(false)
+        };
+        full.into_iter().try_for_each(|(image, heap)| self.count(image, heap))?;
+        Ok(failures)
+    }
+
+    /// The contents of a file that are measured; the error is the reason that it should not be as it is.
+    fn images<'f>(&self, file: &Examined<'f>, left_alone: bool) -> Result<Vec<(Image, &'f [u8])>, &'static str> {
         let (Some(before), Some(after)) = (file.before, file.after) else {
-            return fail("a file was made or removed, and only texts were to change");
+            return Err("a file was made or removed, and only contents were to change");
         };
         let bytes = self.measurer.takes_bytes();
         let is_read = |content: &[u8]| bytes || std::str::from_utf8(content).is_ok();
         match (is_read(before), is_read(after), left_alone) {
-            (_, _, true) if file.changed => fail("it was to be left alone"),
-            (true, _, true) if before.len() as u64 <= LARGEST => {
-                fail(if bytes { "it was not to be left alone" } else { "it is a text, so it was not to be left alone" })
-            }
+            (_, _, true) if file.changed => Err("it was to be left alone"),
+            (true, _, true) if before.len() as u64 <= LARGEST => Err("it was not to be left alone"),
             (_, _, true) => Ok(Vec::new()),
-            (true, true, false) => {
-                if file.changed {
-                    self.add(Image::Before, file, before)?;
-                    self.add(Image::After, file, after)?;
-                } else {
-                    self.add(Image::Kept, file, after)?;
-                }
-                Ok(Vec::new())
-            }
-            (_, _, false) => fail("it is not UTF-8, so it was to be left alone"),
+            (true, true, false) if file.changed => Ok(vec![(Image::Before, before), (Image::After, after)]),
+            (true, true, false) => Ok(vec![(Image::Kept, after)]),
+            (_, _, false) => Err("it is not UTF-8, so it was to be left alone"),
         }
-    }
-
-    fn add(&self, image: Image, file: &Examined<'_>, content: &[u8]) -> Result<(), Error> {
-        let body = Body::of(content.to_vec());
-        let encoded = body.encoded();
-        let full = {
-            let mut heaps = self.heaps.lock().unwrap_or_else(PoisonError::into_inner);
-            let heap = &mut heaps[image as usize];
-            let is_full = heap.encoded + encoded > BYTES || heap.files.len() == FILES;
-            let full = if is_full { std::mem::take(heap) } else { Heap::default() };
-            heap.encoded += encoded;
-            heap.files.push(File { path: file.path.to_string(), body });
-            full
-        };
-        self.count(image, full)
     }
 
     fn count(&self, image: Image, heap: Heap) -> Result<(), Error> {
         if heap.files.is_empty() {
             return Ok(());
         }
-        let mut files = heap.files;
-        files.sort_by(|one, other| one.path.cmp(&other.path));
-        let answer = self.measurer.measure(Batch { phase: Phase::Measure, input: self.input.clone(), files })?;
+        let batch = Batch { phase: Phase::Measure, input: self.input.clone(), files: heap.files };
+        let answer = self.measurer.measure(batch)?;
         let Answer::Counts(counts) = answer else {
             return Err(Error::new(Code::Internal, "`measure` gave files in place of counts"));
         };
         let mut sums = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let [before, after] = &mut *sums;
-        match image {
-            Image::Kept => {
-                add(before, &counts);
-                add(after, &counts);
-            }
-            Image::Before => add(before, &counts),
-            Image::After => add(after, &counts),
-        }
-        Ok(())
+        let sums = match image {
+            Image::Kept => vec![before, after],
+            Image::Before => vec![before],
+            Image::After => vec![after],
+        };
+        let added = sums.into_iter().try_for_each(|sum| rules::add(sum, &counts, Phase::Measure));
+        added.map_err(|why| Error::new(Code::VerificationFailed, why))
     }
 
-    fn finish(self) -> Result<[Counts; 2], Error> {
-        let [kept, before, after] = std::mem::take(&mut *self.heaps.lock().unwrap_or_else(PoisonError::into_inner));
-        for (image, heap) in [(Image::Kept, kept), (Image::Before, before), (Image::After, after)] {
-            self.count(image, heap)?;
-        }
-        Ok(self.counts.into_inner().unwrap_or_else(PoisonError::into_inner))
+    /// The counts before and after, and the number of measured contents.
+    fn finish(self) -> Result<([Counts; 2], usize), Error> {
+        let (mut full, heaps, measured) = {
+            let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+            (line.advance(true), std::mem::take(&mut line.heaps), line.measured)
+        };
+        full.extend([Image::Kept, Image::Before, Image::After].into_iter().zip(heaps));
+        full.into_iter().try_for_each(|(image, heap)| self.count(image, heap))?;
+        Ok((self.counts.into_inner().unwrap_or_else(PoisonError::into_inner), measured))
     }
 }

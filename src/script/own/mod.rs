@@ -4,7 +4,9 @@
 //! other. What both exchange with the host are texts and counts; the host makes the change and its hashes.
 
 mod broken;
+mod counts;
 mod description;
+mod expectation;
 mod load;
 mod measure;
 mod program;
@@ -13,5 +15,5 @@ mod rhai;
 
 pub use self::{
     description::is_name,
-    load::{How, case_script, check, name_at, rebuild, with_own},
+    load::{How, case_script, check, name_at, program_files, rebuild, with_own},
 };

@@ -25,7 +25,7 @@ use crate::{
     base::{
         batch::{Answer, Batch, Body, File, Phase},
         error::{Code, Error},
-        text::shortened,
+        text::{escape, shortened},
     },
     service::adapter::{
         Adapter, Context,
@@ -33,9 +33,12 @@ use crate::{
         evidence::{Evidence, Measured},
         source::{Program as Described, Source},
     },
-    system::process::{
-        Program,
-        sandbox::{self, Confine, Ended, Launch, NotStarted, Output},
+    system::{
+        clock::Stopwatch,
+        process::{
+            Program,
+            sandbox::{self, Confine, Ended, Launch, NotStarted, Output},
+        },
     },
 };
 
@@ -47,6 +50,12 @@ const ENDS: usize = 16 << 10;
 
 /// Characters of stderr that an error shows.
 const SHOWN: usize = 1000;
+
+/// Characters of the beginning of stdout in a message.
+const BEGIN: usize = 60;
+
+/// Characters of a line of stderr in a message.
+const LINE: usize = 200;
 
 /// Milliseconds that a program has to end after a request to stop.
 const GRACE_MS: u64 = 500;
@@ -101,22 +110,21 @@ impl Adapter for ProgramAdapter {
 
     fn propose(&self, ctx: &Context<'_>, input: &Invocation) -> Result<Proposal, Error> {
         let desk = self.desk(&self.program.argv)?;
-        let timeout_ms = input.constraints.timeout_ms;
+        let time = Time::begin(input);
         propose::propose(ctx, input, &self.description, || Start {
             adapter: self,
             desk: &desk,
             cancel: ctx.cancel,
-            timeout_ms,
+            time,
         })
     }
 
     fn measure(&self, ctx: &Context<'_>, input: &Invocation, evidence: &Evidence<'_>) -> Result<Measured, Error> {
-        let own = self.program.measure.is_empty();
-        let desk = self.desk(if own { &self.program.argv } else { &self.program.measure })?;
-        let timeout_ms = input.constraints.timeout_ms;
-        let start = Start { adapter: self, desk: &desk, cancel: ctx.cancel, timeout_ms };
+        let argv = if self.program.measure.is_empty() { &self.program.argv } else { &self.program.measure };
+        let desk = self.desk(argv)?;
+        let start = Start { adapter: self, desk: &desk, cancel: ctx.cancel, time: Time::begin(input) };
         let mut measured = measure::measure(ctx, input, evidence, &start)?;
-        if own {
+        if self.program.measures_itself() {
             measured
                 .remarks
                 .push(format!("{SELF_MEASURED}: the program of `{}` measured its own result", self.source.name));
@@ -207,12 +215,29 @@ impl ProgramAdapter {
     }
 }
 
+/// The time of a phase, for all starts of a program together.
+#[derive(Clone, Copy)]
+struct Time {
+    clock: Stopwatch,
+    most_ms: u64,
+}
+
+impl Time {
+    fn begin(input: &Invocation) -> Self {
+        Time { clock: Stopwatch::start(), most_ms: input.constraints.timeout_ms }
+    }
+
+    fn left_ms(self) -> u64 {
+        self.most_ms.saturating_sub(self.clock.elapsed_ms()).max(1)
+    }
+}
+
 /// Starts the program for a batch.
 struct Start<'a> {
     adapter: &'a ProgramAdapter,
     desk: &'a Desk,
     cancel: &'a AtomicBool,
-    timeout_ms: u64,
+    time: Time,
 }
 
 /// The answer of a program.
@@ -234,20 +259,35 @@ impl Start<'_> {
         let mut stdin = tempfile::NamedTempFile::new().map_err(|error| no_folder(&error))?;
         serde_json::to_writer(&mut stdin, batch).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         stdin.flush().map_err(|error| no_folder(&error))?;
-        let launch = self.adapter.launch(self.desk, stdin.path(), temporary.path(), self.timeout_ms);
+        let launch = self.adapter.launch(self.desk, stdin.path(), temporary.path(), self.time.left_ms());
         let ended = sandbox::launch(&launch, &self.adapter.supervisor, self.cancel, &mut |_| Ok(()));
         let ended = ended.map_err(|refused| self.not_started(refused))?;
-        self.check_end(batch.phase, &ended)?;
         let text = std::str::from_utf8(&ended.stdout.head).unwrap_or("\u{fffd}");
-        let reply: Reply = serde_json::from_str(text).map_err(|error| {
-            let message = format!(
-                "the program of `{}` answered `{}` with something else than its reply: {error}",
-                self.adapter.source.name,
-                batch.phase.as_str()
-            );
-            self.adapter.failed(message, Some(&ended)).detail("stdout", shortened(text, SHOWN)).hint(FORM)
-        })?;
+        let reply = serde_json::from_str::<Reply>(text);
+        // A reason is told whatever the status.
+        let has_reason = reply.as_ref().is_ok_and(|reply| reply.error.is_some());
+        if !has_reason || ended.status.is_none() || ended.cancelled || ended.timed_out {
+            self.check_end(batch.phase, &ended)?;
+        }
+        let reply = reply.map_err(|error| self.no_reply(batch.phase, (text, &error), &ended))?;
         self.answer(batch, reply)
+    }
+
+    /// The error of an output that is no reply.
+    fn no_reply(&self, phase: Phase, (text, error): (&str, &serde_json::Error), ended: &Ended) -> Error {
+        let (name, phase) = (&self.adapter.source.name, phase.as_str());
+        let how = match text.trim_start() {
+            "" => "wrote nothing to stdout".to_owned(),
+            said if !said.starts_with('{') => {
+                format!("wrote something else than its reply to stdout: {}", escape(&shortened(said, BEGIN)))
+            }
+            said => {
+                let begin = escape(&shortened(said, BEGIN));
+                format!("wrote something else than its reply to stdout, `{begin}`: {error}")
+            }
+        };
+        let message = format!("the program of `{name}` {how} in the phase `{phase}`");
+        self.adapter.failed(message, Some(ended)).detail("stdout", shortened(text, SHOWN)).hint(FORM)
     }
 
     fn not_started(&self, refused: NotStarted) -> Error {
@@ -272,7 +312,7 @@ impl Start<'_> {
             return Err(Error::new(Code::Cancelled, "the run was cancelled"));
         }
         let how = match (ended.timed_out, ended.exceeded, ended.status, ended.signal) {
-            (true, ..) => format!("took longer than {} ms", self.timeout_ms),
+            (true, ..) => format!("took longer than `constraints.timeout_ms` allows ({} ms)", self.time.most_ms),
             (_, Some(bound), ..) => format!("took more than its bound of {bound:?}").to_lowercase(),
             (_, _, Some(0), _) if ended.stdout.tail.is_some() => format!("wrote more than {} MiB", LONGEST >> 20),
             (_, _, Some(0), _) => return Ok(()),
@@ -280,8 +320,24 @@ impl Start<'_> {
             (_, _, None, Some(signal)) => format!("was ended by signal {signal}"),
             (_, _, None, None) => "did not end".to_owned(),
         };
-        let message = format!("the program of `{}` {how} in the phase `{}`", self.adapter.source.name, phase.as_str());
-        Err(self.adapter.failed(message, Some(ended)).detail("phase", phase.as_str()).hint("nothing was changed"))
+        let last = last_line(&ended.stderr).map(|line| format!(": {line}")).unwrap_or_default();
+        let message =
+            format!("the program of `{}` {how} in the phase `{}`{last}", self.adapter.source.name, phase.as_str());
+        let hint = match ended.status {
+            // The statuses with which shells and loaders say that a program can't be run or found.
+            Some(126 | 127) => format!(
+                "`{}` was started: a program outside of the system's folders needs them in `read` of `[exec]`, or name another one",
+                self.desk.program.display()
+            ),
+            _ if ended.exceeded.is_some() => {
+                "`memory`, `disk` and `processes` of `[exec]` bound it; nothing was changed".to_owned()
+            }
+            _ if ended.timed_out => {
+                "raise `constraints.timeout_ms` or narrow `target.glob`; nothing was changed".to_owned()
+            }
+            _ => "nothing was changed; `--json` shows the end of its stderr".to_owned(),
+        };
+        Err(self.adapter.failed(message, Some(ended)).detail("phase", phase.as_str()).hint(hint))
     }
 
     fn answer(&self, batch: &Batch, reply: Reply) -> Result<Answer, Error> {
@@ -301,10 +357,11 @@ impl Start<'_> {
                 for file in files {
                     let at = asked.get(file.path.as_str()).copied();
                     let Some(at) = at.filter(|at| answered.insert(*at)) else {
-                        let message = format!(
-                            "the program of `{name}` answered about `{}`, which it was not asked",
-                            file.path.escape_debug()
-                        );
+                        let path = file.path.escape_debug();
+                        let message = match asked.contains_key(file.path.as_str()) {
+                            true => format!("the program of `{name}` answered about `{path}` twice"),
+                            false => format!("the program of `{name}` answered about `{path}`, which it was not asked"),
+                        };
                         return Err(self.adapter.failed(message, None).detail("path", file.path));
                     };
                     bodies[at] = (file.body.bytes() != batch.files[at].body.bytes()).then_some(file.body);
@@ -319,11 +376,19 @@ impl Start<'_> {
     }
 }
 
+/// The last line of an output that is not blank.
+fn last_line(output: &sandbox::Stream) -> Option<String> {
+    let text = String::from_utf8_lossy(output.tail.as_ref().unwrap_or(&output.head));
+    let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
+    Some(escape(&shortened(line.trim(), LINE)))
+}
+
 /// The forms of a reply.
 const FORM: &str = "it writes `{\"counts\": {…}}` for `discover` and `measure`, `{\"files\": [{\"path\", \"text\" | \"b64\"}]}` for `propose`, and nothing else to stdout";
 
 impl Work for Start<'_> {
     const TAKES_BYTES: bool = true;
+    const CODE: Code = Code::CommandFailed;
 
     fn work(&mut self, batch: Batch, _: &dyn Fn() -> Option<Error>) -> Result<Answer, Error> {
         self.ask(&batch)
@@ -339,9 +404,13 @@ impl Measurer for Start<'_> {
         self.ask(&batch)
     }
 
-    /// Nothing is left to do, if the table says which count that is.
-    fn expect(&self, _: &Counts, after: &Counts) -> Result<Vec<String>, Error> {
-        let Some(work) = &self.adapter.description.work else { return Ok(Vec::new()) };
+    /// The relations of the table hold; without them nothing is left to do, if the table says which count that is.
+    fn expect(&self, baseline: &Counts, after: &Counts) -> Result<Vec<String>, Error> {
+        let Description { expect, work, .. } = &self.adapter.description;
+        if !expect.is_empty() {
+            return Ok(expect.iter().filter_map(|relation| relation.objection(baseline, after)).collect());
+        }
+        let Some(work) = work else { return Ok(Vec::new()) };
         Ok(match after.get(work) {
             Some(0) => Vec::new(),
             Some(n) => vec![format!("`{work}` is {n} after the change, not 0")],

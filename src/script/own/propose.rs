@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 
-use super::description::Description;
+use super::{counts, description::Description};
 use crate::{
     base::{
         batch::{Answer, Batch, Body, File, Phase},
@@ -22,7 +22,10 @@ use crate::{
         deadline::Deadline,
         survey::{FILES_IGNORED, FILES_SCANNED, FILES_SKIPPED},
     },
-    system::workspace::{self, Globs},
+    system::{
+        policy::Hidden,
+        workspace::{self, Globs},
+    },
 };
 
 /// The most files of a batch.
@@ -34,17 +37,18 @@ pub(super) const BYTES: usize = 4 << 20;
 /// Larger files are left alone.
 pub(super) const LARGEST: u64 = 16 << 20;
 
-/// The reason to leave a file alone.
+/// The reasons to leave a file alone.
 const TOO_LARGE: &str = "it is larger than 16 MiB";
 const NO_TEXT: &str = "it is not UTF-8";
-
-/// Names of counts that the host gives itself.
-const TAKEN: &[&str] = &[FILES_IGNORED, FILES_SCANNED, FILES_SKIPPED];
+const HIDDEN: &str = "`paths.read_deny` covers it";
 
 /// Answers batches, in a process of its own.
 pub(super) trait Work {
     /// True if it takes files that are not UTF-8.
     const TAKES_BYTES: bool;
+
+    /// The code of an answer against the rules.
+    const CODE: Code;
 
     /// The answer of the adapter.
     fn work(&mut self, batch: Batch, stop: &dyn Fn() -> Option<Error>) -> Result<Answer, Error>;
@@ -69,6 +73,8 @@ pub(super) fn propose<W: Work>(
     let listing = ctx.view.list(&input.target.globs(ctx.view)?, ctx.threads)?;
     let owned = Globs::parse(&adapter.globs)?;
     let (paths, others): (Vec<_>, Vec<_>) = listing.paths.into_iter().partition(|path| owned.matches(path));
+    let hidden = Hidden::new(&adapter.hidden)?;
+    let (hidden, paths): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| hidden.covers(path));
     let most = adapter.max_files.unwrap_or(u64::MAX).min(input.constraints.max_files);
     check_number(paths.len(), most)?;
     let stop = || deadline.check(ctx).err();
@@ -86,15 +92,22 @@ pub(super) fn propose<W: Work>(
     });
     let mut total = Part::default();
     for part in parts {
-        total.add(part?);
+        total.add(part?).map_err(|why| against_rules::<W>(adapter, why))?;
     }
+    total.skipped.extend(hidden.into_iter().map(|path| Skipped { path: path.to_string(), reason: HIDDEN.to_owned() }));
     total.skipped.extend(
         listing.unnameable.into_iter().map(|path| Skipped { path, reason: "its name is not UTF-8".to_owned() }),
     );
     for name in adapter.counts.keys() {
         total.counts.entry(name.clone()).or_default();
     }
+    total.check_work(adapter)?;
     total.finish(others.len() as u64)
+}
+
+/// An answer against the rules for counts.
+fn against_rules<W: Work>(adapter: &Description, why: String) -> Error {
+    Error::new(W::CODE, format!("`{}` can't be used: {why}", adapter.name)).hint("nothing was changed")
 }
 
 /// The result of some files.
@@ -108,12 +121,26 @@ struct Part {
 }
 
 impl Part {
-    fn add(&mut self, more: Part) {
+    fn add(&mut self, more: Part) -> Result<(), String> {
         self.scanned += more.scanned;
         self.files.extend(more.files);
         self.skipped.extend(more.skipped);
         self.changes.extend(more.changes);
-        add(&mut self.counts, &more.counts);
+        counts::add(&mut self.counts, &more.counts, Phase::Discover)
+    }
+
+    /// An error if files change and the adapter's own count says that there is nothing to do.
+    fn check_work(&self, adapter: &Description) -> Result<(), Error> {
+        let Some(work) = adapter.work.as_ref().filter(|_| !self.changes.is_empty()) else { return Ok(()) };
+        if self.counts.get(work).is_some_and(|count| *count > 0) {
+            return Ok(());
+        }
+        let n = counted(self.changes.len(), "file");
+        let message =
+            format!("`{}` contradicts itself: `discover` counts no `{work}`, and `propose` changes {n}", adapter.name);
+        Err(Error::new(Code::VerificationFailed, message)
+            .detail("check", "work_before_change")
+            .hint("the count that `work` names is above zero where there is something to change; nothing was changed"))
     }
 
     fn finish(mut self, ignored: u64) -> Result<Proposal, Error> {
@@ -125,14 +152,6 @@ impl Part {
         let baseline = Baseline { counts, files: self.files, skipped: self.skipped, findings: Vec::new() };
         let counts = Counts::from([("files".to_owned(), changes.len() as u64)]);
         Ok(Proposal { baseline, counts, changes })
-    }
-}
-
-/// Adds counts to a sum.
-pub(super) fn add(sum: &mut Counts, more: &Counts) {
-    for (name, count) in more {
-        let entry = sum.entry(name.clone()).or_default();
-        *entry = entry.saturating_add(*count);
     }
 }
 
@@ -179,7 +198,7 @@ impl Reader<'_> {
     }
 
     /// Gives a batch to the adapter.
-    fn flush(&mut self, worker: &mut impl Work) -> Result<(), Error> {
+    fn flush<W: Work>(&mut self, worker: &mut W) -> Result<(), Error> {
         self.encoded = 0;
         let (stamps, files): (Vec<Stamp>, Vec<File>) = std::mem::take(&mut self.batch).into_iter().unzip();
         if files.is_empty() {
@@ -189,12 +208,8 @@ impl Reader<'_> {
             Answer::Counts(counts) => counts,
             Answer::Files(_) => return Err(self.astray()),
         };
-        if let Some(name) = counts.keys().find(|name| TAKEN.contains(&name.as_str())) {
-            let message =
-                format!("`discover` of `{}` gives a count `{name}`, which the host gives itself", self.adapter.name);
-            return Err(Error::new(Code::ScriptFailed, message).hint("give it another name"));
-        }
-        add(&mut self.part.counts, &counts);
+        counts::add(&mut self.part.counts, &counts, Phase::Discover)
+            .map_err(|why| against_rules::<W>(self.adapter, why))?;
         let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
         let bodies = self.proposed(worker, files)?;
         let mut changed = Vec::new();

@@ -100,6 +100,7 @@ struct Process<'a> {
 
 impl Work for Process<'_> {
     const TAKES_BYTES: bool = false;
+    const CODE: Code = Code::ScriptFailed;
 
     fn work(&mut self, batch: Batch, stop: &dyn Fn() -> Option<Error>) -> Result<Answer, Error> {
         let RhaiAdapter { source, text, limits, program, isolation, .. } = self.adapter;

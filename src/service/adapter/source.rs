@@ -1,6 +1,9 @@
 //! The source of an adapter that a user wrote: what the verifier's process makes the same adapter of.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -64,6 +67,15 @@ impl Program {
     pub fn sha256(&self) -> Result<Sha256, Error> {
         let Program { header, argv, measure, files, .. } = self;
         json::sha256(&json!({"header": header, "argv": argv, "measure": measure, "files": files}))
+    }
+}
+
+impl Program {
+    /// True if the program that measures is the one that proposes: the same files, or without files the same words.
+    pub fn measures_itself(&self) -> bool {
+        let files = |argv: &[String]| argv.iter().filter_map(|word| self.files.get(word)).collect::<BTreeSet<_>>();
+        let (proposing, measuring) = (files(&self.argv), files(&self.measure));
+        self.measure.is_empty() || if measuring.is_empty() { self.measure == self.argv } else { measuring == proposing }
     }
 }
 

@@ -185,7 +185,7 @@ fn answer(adapters: &Adapters, rebuild: Rebuild<'_>, request: &Request) -> Repor
             Ok(adapter) => {
                 Report::new(&[], vec![Failure::new("request", format!("the source is that of `{}`", adapter.name()))])
             }
-            Err(error) => Report::new(&[], vec![Failure::new("request", error.message())]),
+            Err(error) => Report::new(&[], vec![Failure::new("request", told(&error))]),
         };
     }
     match adapters.find(&request.tool) {
@@ -219,8 +219,15 @@ pub fn verify(adapter: &dyn Adapter, request: &Request) -> Report {
         judge(&ctx, adapter, Evidence::new(looks_at, (&baseline, &manifest), images))
     });
     report.unwrap_or_else(|error| {
-        Report::new(&[BASELINE_INTACT, MANIFEST_INTACT], vec![Failure::new("verifier", error.message())])
+        Report::new(&[BASELINE_INTACT, MANIFEST_INTACT], vec![Failure::new("verifier", told(&error))])
     })
+}
+
+/// An error in one sentence, with its place and its hint.
+fn told(error: &Error) -> String {
+    let place = error.location().map(|at| format!(" ({}:{}:{})", at.path, at.line, at.column)).unwrap_or_default();
+    let hint = error.hint_text().map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("{}{place}{hint}", error.message())
 }
 
 /// Makes every check on evidence whose records are intact.

@@ -96,7 +96,12 @@ table! {
             "The file in the workspace with the JSON Schema of its parameters; without it, it has none.", Form::Text;
         #[serde(skip_serializing_if = "Option::is_none")]
         work: Option<String> = None, last,
-            "The count that is above zero if there is work to do, and that has to be zero after a change.", Form::Text;
+            "The count that is above zero if there is work to do; without `expect`, it has to be zero after a change.",
+            Form::Text;
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        expect: Vec<String> = Vec::new(), last,
+            "Relations of the counts of such a program that hold after a change, such as `after.blocks == baseline.blocks`.",
+            Form::Names;
     }
 }
 

@@ -62,6 +62,13 @@ pub struct Captured {
     pub truncated: bool,
 }
 
+impl Captured {
+    /// True if it used up its processor time.
+    pub fn is_out_of_time(&self) -> bool {
+        self.signal == Some(rustix::process::Signal::XCPU.as_raw())
+    }
+}
+
 /// Runs a command to its end, then kills the rest of its process group.
 ///
 /// Only a program that can't be started is an error; `status` shows the failure of others.

@@ -192,18 +192,22 @@ impl Adapter {
             Some(file) => {
                 error.within(format_args!("`{name}` of `{file}`")).detail("function", name).detail("path", file)
             }
-            None => error.detail("function", name),
+            None => error.within(format_args!("`{name}`")).detail("function", name),
         })
     }
 
     /// The counts that a function gave: whole numbers by name.
     fn counts(&self, name: &str, value: &Dynamic) -> Result<BTreeMap<String, u64>, Error> {
-        let wrong = || self.wrong(name, "gives a map of counts", value);
-        let Ok(Value::Object(map)) = value::to_json(value) else { return Err(wrong()) };
+        let Ok(Value::Object(map)) = value::to_json(value) else {
+            return Err(self.wrong(name, "gives a map of counts", value));
+        };
         let count = |(key, value): (String, Value)| match value.as_u64() {
             Some(count) => Ok((key, count)),
             None => {
-                Err(wrong().hint(format!("`{}` is `{value}`; a count is a whole number from 0", key.escape_debug())))
+                let message =
+                    format!("`{name}` of `{}` gives `{value}` for the count `{}`", self.path, key.escape_debug());
+                let error = Error::new(Code::ScriptFailed, message).hint("a count is a whole number from 0");
+                Err(error.detail("function", name).at(self.place(name)))
             }
         };
         map.into_iter().map(count).collect()
