@@ -113,6 +113,9 @@ pub fn load(loader: &Loader<'_>, main: &RepoPath) -> Result<Loaded, Rejected> {
     }
     errors.extend(module_calls(&inspections, &imports));
     let inspection = inspections.get(main.as_str()).cloned().unwrap_or_default();
+    if inspection.adapter.is_some() {
+        return Err(Rejected { errors: vec![is_adapter(main)], warnings: Vec::new(), sources });
+    }
     let header = inspection.header.as_ref().map_or(Ok(Header::default()), header::parse);
     let header = header.unwrap_or_else(|error| {
         let text = sources.get(main.as_str()).map_or("", String::as_str);
@@ -127,6 +130,14 @@ pub fn load(loader: &Loader<'_>, main: &RepoPath) -> Result<Loaded, Rejected> {
     let hashes = sources.iter().map(|(name, text)| (name.clone(), Sha256::of(text.as_bytes()))).collect();
     let Inspection { doc, places, is_module, .. } = inspection;
     Ok(Loaded { main: main.clone(), sources, imports, hashes, doc, header, uses, places, is_module, warnings, spare })
+}
+
+/// The error of running the source of an adapter.
+fn is_adapter(main: &RepoPath) -> Error {
+    let name = main.file_name().trim_end_matches(".rhai");
+    Error::new(Code::InvalidInput, format!("`{main}` is an adapter, not a script")).hint(format!(
+        "`nrv test {main}` tries its cases, `nrv dta run {name} --input FILE --dry-run` runs it, and a script uses it as `nrv.dta(\"{name}\")`"
+    ))
 }
 
 /// Loads the imports of a text that is no file itself.

@@ -1,5 +1,7 @@
 //! `nrv check`: finds errors in scripts without running them.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -10,7 +12,7 @@ use super::{
     sarif::{self, Hit},
 };
 use crate::{
-    base::{error::Error, text::counted},
+    base::{error::Error, path::RepoPath, text::counted},
     script::{self, Checked, own},
 };
 
@@ -22,7 +24,8 @@ pub(super) fn check(here: &Here, arguments: &CheckArguments, out: &mut Output) -
             Some(name) if here.context.policy.adapter(&name).program.is_empty() => {
                 own::check(&here.context.workspace, (&name, &path), &here.how())
             }
-            Some(_) | None => script::check(&here.context, &path),
+            Some(name) => program(here, &name, path),
+            None => script::check(&here.context, &path),
         });
         if let Some(reason) = here.context.cancelled() {
             return Err(reason);
@@ -37,6 +40,17 @@ pub(super) fn check(here: &Here, arguments: &CheckArguments, out: &mut Output) -
     }
     // An error that keeps a script from running comes before a missing permission.
     Ok(all.iter().flat_map(|one| &one.errors).map(|error| error.code().exit_code()).min().unwrap_or(0))
+}
+
+/// The findings in the table of a program that is an adapter; nrv does not read its language.
+fn program(here: &Here, name: &str, path: RepoPath) -> Checked {
+    Checked {
+        errors: here.adapters().find(name).err().into_iter().collect(),
+        warnings: Vec::new(),
+        sources: BTreeMap::from([(path.to_string(), String::new())]),
+        loaded: None,
+        script: path,
+    }
 }
 
 fn tell(all: &[Checked], out: &mut Output) {

@@ -14,7 +14,7 @@ use crate::base::{
 /// One check and its result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// The name of the check: `outcome`, `tree`, `second_pass`, `rollback` or `determinism`.
+    /// The name of the check: `outcome`, `tree`, `measure`, `second_pass`, `rollback` or `determinism`.
     pub name: &'static str,
     /// True if it holds.
     pub ok: bool,

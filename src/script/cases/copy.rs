@@ -14,7 +14,11 @@ use std::{
 
 use super::Tree;
 use crate::{
-    base::error::{Code, Error},
+    base::{
+        change::Content,
+        error::{Code, Error},
+        path::RepoPath,
+    },
     system::workspace::Workspace,
 };
 
@@ -67,6 +71,12 @@ impl Desk {
         }
         Workspace::open(&root)
     }
+}
+
+/// Writes a file of a private copy.
+pub(super) fn put(workspace: &Workspace, path: &RepoPath, content: &Content) -> Result<(), Error> {
+    let place = workspace.root().join(path.as_str());
+    write(&place, &content.bytes, content.mode).map_err(|error| failed(&place, &error))
 }
 
 #[expect(clippy::disallowed_methods, reason = "a private copy outside of the tree")]

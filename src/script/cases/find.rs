@@ -27,20 +27,29 @@ pub struct Suite {
     pub cases: Vec<String>,
 }
 
-/// The folder of a script's cases: of `scripts/x.rhai` that is `scripts/x.test`.
+/// The folder of a script's cases: of `scripts/x.rhai` that is `scripts/x.test`, and of the program `dta/x.py` `dta/x.test`.
 pub fn test_folder(script: &RepoPath) -> RepoPath {
     let name = script.file_name();
-    script.sibling(&format!("{}.test", name.strip_suffix(".rhai").unwrap_or(name)))
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
+    script.sibling(&format!("{stem}.test"))
 }
 
 /// The cases of these scripts, or of all that have any, whose folder's path holds the filter's text; sorted.
 ///
-/// `usage` if there is none, or none of a script that was named.
-pub fn find(context: &Context, scripts: &[RepoPath], filter: Option<&str>) -> Result<Vec<Suite>, Error> {
-    let all = if scripts.is_empty() { context.list(SCRIPTS)? } else { scripts.to_vec() };
+/// `programs` are those of adapters. `usage` if there is none, or none of a script that was named.
+pub fn find(
+    context: &Context,
+    programs: &[RepoPath],
+    scripts: &[RepoPath],
+    filter: Option<&str>,
+) -> Result<Vec<Suite>, Error> {
+    let mut all = if scripts.is_empty() { context.list(SCRIPTS)? } else { scripts.to_vec() };
+    if scripts.is_empty() {
+        all.extend(programs.iter().cloned());
+    }
     let mut suites = Vec::new();
     for named in all {
-        let (script, only) = script_and_case(&named);
+        let (script, only) = script_and_case(context, programs, &named)?;
         let folder = test_folder(&script);
         let mut cases = cases(context, &folder)?;
         cases.retain(|case| only.as_ref().is_none_or(|only| only == case));
@@ -64,11 +73,11 @@ pub fn find(context: &Context, scripts: &[RepoPath], filter: Option<&str>) -> Re
     }
 }
 
-/// Folders of cases without a script of their name, such as that of one that was renamed; sorted.
-pub fn strays(context: &Context) -> Result<Vec<RepoPath>, Error> {
+/// Folders of cases without a script or a program of their name, such as that of one that was renamed; sorted.
+pub fn strays(context: &Context, programs: &[RepoPath]) -> Result<Vec<RepoPath>, Error> {
     let mut strays = BTreeSet::new();
     for file in context.list(PARTS)? {
-        let (script, case) = script_and_case(&file);
+        let (script, case) = script_and_case(context, programs, &file)?;
         if case.is_some() && context.workspace.stat(&script)?.is_none() {
             strays.insert(test_folder(&script));
         }
@@ -76,8 +85,22 @@ pub fn strays(context: &Context) -> Result<Vec<RepoPath>, Error> {
     Ok(strays.into_iter().collect())
 }
 
+/// As [`named`]; the folder of a program's cases means the program, if there is no script.
+fn script_and_case(
+    context: &Context,
+    programs: &[RepoPath],
+    path: &RepoPath,
+) -> Result<(RepoPath, Option<String>), Error> {
+    let (script, case) = named(path);
+    let program = programs.iter().find(|program| script != *path && test_folder(program) == test_folder(&script));
+    Ok(match program {
+        Some(program) if context.workspace.stat(&script)?.is_none() => (program.clone(), case),
+        Some(_) | None => (script, case),
+    })
+}
+
 /// The script that a path means, and the case if it leads into one: a person may name the folder that they look at.
-fn script_and_case(path: &RepoPath) -> (RepoPath, Option<String>) {
+fn named(path: &RepoPath) -> (RepoPath, Option<String>) {
     let mut parts = path.components();
     let mut script = Vec::new();
     while let Some(part) = parts.next() {
@@ -136,12 +159,14 @@ mod tests {
         assert_eq!(folder("scripts/x.rhai"), "scripts/x.test");
         assert_eq!(folder("x.rhai"), "x.test");
         assert_eq!(folder("a.b/x.y.rhai"), "a.b/x.y.test");
+        assert_eq!(folder("dta/x.py"), "dta/x.test");
+        assert_eq!(folder("dta/x"), "dta/x.test");
     }
 
     #[test]
     fn the_folder_of_a_case_means_its_script() {
         let meant = |path: &str| {
-            let (script, case) = script_and_case(&RepoPath::parse(path).unwrap());
+            let (script, case) = named(&RepoPath::parse(path).unwrap());
             (script.to_string(), case)
         };
         assert_eq!(meant("scripts/x.rhai"), ("scripts/x.rhai".to_owned(), None));

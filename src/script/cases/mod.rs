@@ -3,6 +3,7 @@
 //! A case runs in private copies of its input, outside of the workspace. Nothing of the workspace is written here: the changes of
 //! an update are data, and the caller writes them.
 
+mod broken;
 mod check;
 mod copy;
 mod definition;

@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    Check, Purpose, Report, Tree, Update,
+    Check, Purpose, Report, Tree, Update, broken,
     copy::Desk,
     definition::Case,
     outcome::{Ended, Outcome, is_lasting},
@@ -39,6 +39,8 @@ pub struct Loadable<'a> {
     pub loaded: &'a Loaded,
     /// The name of the case.
     pub case: &'a str,
+    /// True if the script runs an adapter, whose verifier is checked too.
+    pub is_adapter: bool,
 }
 
 /// Runs cases with as many threads as the options of the context give, and reports each in the given order.
@@ -81,10 +83,11 @@ pub fn run(
     context.cancelled().map_or(Ok(()), Err)
 }
 
-fn report(context: &Context, Loadable { loaded, case }: Loadable<'_>, purpose: Purpose) -> Report {
+fn report(context: &Context, Loadable { loaded, case, is_adapter }: Loadable<'_>, purpose: Purpose) -> Report {
     let watch = Stopwatch::start();
     let folder = test_folder(&loaded.main).child(case);
-    let tried = Case::read(context, loaded, folder).and_then(|case| Trial { context, loaded, case, purpose }.run());
+    let tried =
+        Case::read(context, loaded, folder).and_then(|case| Trial { context, loaded, case, purpose, is_adapter }.run());
     let report = match tried {
         Ok(Tried { checks, printed, updated }) => Report {
             script: loaded.main.clone(),
@@ -107,6 +110,7 @@ struct Trial<'a> {
     loaded: &'a Loaded,
     case: Case,
     purpose: Purpose,
+    is_adapter: bool,
 }
 
 /// The checks, output and update of a case.
@@ -143,6 +147,9 @@ impl Trial<'_> {
         // The tree of a failed run says nothing about the expected one.
         if checks[0].ok || self.purpose != Purpose::Check {
             checks.push(self.tree_check(&outcome, &first.tree)?);
+        }
+        if self.is_adapter && first.ended.error.is_none() {
+            checks.extend(broken::check(&one, &first.run, (&self.case.input, &first.tree))?);
         }
         let second = self.go(&one, &self.case.tapes)?;
         checks.push(second_pass(&first, &second)?);
@@ -252,6 +259,10 @@ impl Trial<'_> {
     fn update(&self, checks: &mut [Check], outcome: &Outcome, first: &Ran, updated: &mut Update) -> Result<(), Error> {
         let is_mended = |check: &Check| matches!(check.name, "outcome" | "tree");
         if checks.iter().any(|check| !check.ok && !is_mended(check)) {
+            return Ok(());
+        }
+        // An adapter that can't be used, or that nobody has trusted yet, is mended and not expected.
+        if self.is_adapter && first.ended.error.is_some() && outcome.error.is_none() {
             return Ok(());
         }
         let new = outcome.updated(&first.ended);

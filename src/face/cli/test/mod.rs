@@ -33,13 +33,18 @@ pub(super) fn test(here: &Here, arguments: &TestArguments, out: &mut Output) -> 
         return watch::watch(here, &watch::Wanted { scripts: &scripts, filter, purpose }, out);
     }
     if scripts.is_empty() {
-        for folder in cases::strays(&here.context)? {
+        for folder in cases::strays(&here.context, &own::program_files(&here.context.policy))? {
             let message = format!("the cases in `{folder}` are not run: there is no script of that name");
             out.warn_of(&Error::new(Code::NotFound, message).hint("rename the folder as the script was, or remove it"));
         }
     }
-    let suites = cases::find(&here.context, &scripts, filter)?;
+    let suites = find(&here.context, &scripts, filter)?;
     pass(&here.context, suites, purpose, out).map(|passed| passed.code)
+}
+
+/// The scripts, and the programs of adapters, with their cases.
+fn find(context: &Context, scripts: &[RepoPath], filter: Option<&str>) -> Result<Vec<Suite>, Error> {
+    cases::find(context, &own::program_files(&context.policy), scripts, filter)
 }
 
 fn purpose(here: &Here, arguments: &TestArguments) -> Result<Purpose, Error> {
@@ -115,7 +120,10 @@ fn pass(context: &Context, suites: Vec<Suite>, purpose: Purpose, out: &mut Outpu
     let cases: Vec<Loadable<'_>> = suites
         .iter()
         .filter_map(|suite| Some((loaded.get(&suite.script)?, &suite.cases)))
-        .flat_map(|(loaded, cases)| cases.iter().map(move |case| Loadable { loaded, case }))
+        .flat_map(|(loaded, cases)| {
+            let is_adapter = own::name_at(&context.policy, &loaded.main).is_some();
+            cases.iter().map(move |case| Loadable { loaded, case, is_adapter })
+        })
         .collect();
     let mut unwritten = None;
     cases::run(context, &cases, purpose, &mut |report: Report| {

@@ -9,7 +9,7 @@ use std::{
 
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher, event::AccessKind};
 
-use super::pass;
+use super::{find, pass};
 use crate::{
     base::{
         error::{Code, Error},
@@ -18,7 +18,7 @@ use crate::{
     face::cli::{Here, output::Output},
     script::{
         Loaded,
-        cases::{self, Purpose, Suite, test_folder},
+        cases::{Purpose, Suite, test_folder},
         tape_folder,
     },
     system::policy,
@@ -45,7 +45,7 @@ pub(super) fn watch(here: &Here, wanted: &Wanted<'_>, out: &mut Output) -> Resul
     let mut loaded = BTreeMap::new();
     let mut changed = None;
     loop {
-        let suites = cases::find(&here.context, wanted.scripts, wanted.filter);
+        let suites = find(&here.context, wanted.scripts, wanted.filter);
         let all = match suites {
             Ok(suites) => suites,
             // There were cases before, and there may be again.
