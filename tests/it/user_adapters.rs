@@ -2,6 +2,8 @@
 #![expect(clippy::disallowed_methods, reason = "tests remove and read files")]
 
 mod approval;
+mod bounds;
+mod cases;
 mod program;
 mod refused;
 
@@ -249,6 +251,35 @@ fn a_file_that_is_no_text_is_left_alone() {
 }
 
 #[test]
+fn where_no_file_matches_nothing_is_wrong() {
+    let site = site();
+    let mut input = invocation("apply");
+    input["target"]["glob"] = json!("nowhere/**");
+    for mode in ["apply", "dry-run"] {
+        input["mode"] = json!(mode);
+        let output = run(&site, &input, &["--yes"]).exits(0).json();
+        assert_eq!((&output["ok"], &output["baseline"]["lines_with_blanks"]), (&json!(true), &json!(0)));
+    }
+}
+
+#[test]
+fn files_that_nobody_may_read_are_left_alone() {
+    let site = site().policy("[paths]\nread_deny = [\"p1.md\", \"docs/secret/**\"]\n");
+    site.write("docs/secret/a.md", "x \n");
+    site.commit();
+    let output = apply(&site).exits(0).json();
+    assert_eq!((&output["baseline"]["files_scanned"], &output["baseline"]["files_skipped"]), (&json!(3), &json!(2)));
+    assert_eq!(output["applied_changes"]["files"], 2);
+    assert_eq!(site.read("docs/secret/a.md"), b"x \n");
+    let throws = with(
+        "let n = 0;\n    for file in files {",
+        "let n = 0;\n    for file in files { if file.path.contains(\"p1\") { throw file.text; }",
+    );
+    site.script("dta/blanks.rhai", &throws);
+    apply(&site).exits(0);
+}
+
+#[test]
 fn the_recorded_source_verifies_again() {
     let site = site();
     apply(&site).exits(0);
@@ -321,5 +352,6 @@ fn a_new_one_works_and_its_case_holds() {
         let site = Site::new(0);
         let made = site.nrv(&["dta", "new", "other", option]).exits(0);
         assert!(site.path(file).exists() && made.stderr.contains("[adapters.other]"), "{made:?}");
+        assert!(site.path("dta/other.test/first/expected/a.txt").exists(), "{made:?}");
     }
 }

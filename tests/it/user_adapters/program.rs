@@ -7,13 +7,13 @@ use super::run;
 use crate::support::{need, site::Site};
 
 /// The shipped example.
-const SORT: &str = include_str!("../../../dta/sort_imports.py");
+pub(super) const SORT: &str = include_str!("../../../dta/sort_imports.py");
 
-const TABLE: &str = "[adapters.sort_imports]\nprogram = [\"/usr/bin/python3\", \"dta/sort_imports.py\"]\nglob = [\"**/*.py\"]\nversion = \"1.2\"\n\
+pub(super) const TABLE: &str = "[adapters.sort_imports]\nprogram = [\"/usr/bin/python3\", \"dta/sort_imports.py\"]\nglob = [\"**/*.py\"]\nversion = \"1.2\"\n\
     summary = \"sort imports\"\nwork = \"unsorted\"\n";
 
 /// A site with two modules, one of which has imports in disorder; none without an interpreter.
-fn site_of(table: &str, program: &str) -> Option<Site> {
+pub(super) fn site_of(table: &str, program: &str) -> Option<Site> {
     let has_python = std::path::Path::new("/usr/bin/python3").exists();
     if !has_python {
         need::skip("interpreters");
@@ -30,7 +30,7 @@ fn site() -> Option<Site> {
     site_of(TABLE, SORT)
 }
 
-fn invocation(mode: &str) -> Value {
+pub(super) fn invocation(mode: &str) -> Value {
     json!({
         "tool": "sort_imports", "version": "1.2", "mode": mode, "target": {"repo_path": ".", "glob": "src/**"}, "params": {},
         "constraints": {"max_files": 100, "timeout_ms": 60_000, "seed": 7},
@@ -39,7 +39,7 @@ fn invocation(mode: &str) -> Value {
 
 /// Applies with this program and expects a code and words; the tree stays as it was.
 #[track_caller]
-fn fails(program: &str, code: &str, words: &[&str]) {
+pub(super) fn fails(program: &str, code: &str, words: &[&str]) {
     let Some(site) = site_of(TABLE, program) else { return };
     let before = site.tree();
     let ran = run(&site, &invocation("apply"), &["--yes"]);
@@ -51,7 +51,7 @@ fn fails(program: &str, code: &str, words: &[&str]) {
 }
 
 /// A program that answers each phase with these expressions.
-fn answers(discover: &str, propose: &str, measure: &str) -> String {
+pub(super) fn answers(discover: &str, propose: &str, measure: &str) -> String {
     format!(
         "import json, sys, os\nrequest = json.load(sys.stdin)\nfiles = request['files']\nphase = request['phase']\n\
          if phase == 'discover':\n    reply = {discover}\nelif phase == 'propose':\n    reply = {propose}\nelse:\n    reply = {measure}\n\
@@ -59,8 +59,8 @@ fn answers(discover: &str, propose: &str, measure: &str) -> String {
     )
 }
 
-const COUNTS: &str = "{'counts': {'unsorted': 0}}";
-const NOTHING: &str = "{'files': []}";
+pub(super) const COUNTS: &str = "{'counts': {'unsorted': 0}}";
+pub(super) const NOTHING: &str = "{'files': []}";
 
 #[test]
 fn it_applies_is_verified_and_says_who_measured() {
@@ -88,7 +88,7 @@ fn it_applies_is_verified_and_says_who_measured() {
 fn another_program_may_measure() {
     let table = format!("{TABLE}measure_program = [\"/usr/bin/python3\", \"dta/measure.py\"]\n");
     let Some(site) = site_of(&table, SORT) else { return };
-    site.script("dta/measure.py", SORT);
+    site.script("dta/measure.py", &format!("{SORT}# the program that measures\n"));
     let output = run(&site, &invocation("apply"), &["--yes"]).exits(0).json();
     assert_eq!(output["verifier"].get("remarks"), None);
     site.script("dta/measure.py", &answers(COUNTS, NOTHING, "{'counts': {'unsorted': 1}}"));
@@ -185,7 +185,8 @@ fn files_that_are_not_utf_8_travel_in_base64() {
     // And a text becomes bytes.
     let back =
         "{'files': [{'path': f['path'], 'b64': 'Iv8K'} for f in files if 'text' in f and f['path'].endswith('a.py')]}";
-    site.script("dta/sort_imports.py", &answers(COUNTS, back, COUNTS));
+    let latin = "{'counts': {'unsorted': sum('text' in f and f['path'].endswith('a.py') for f in files)}}";
+    site.script("dta/sort_imports.py", &answers(latin, back, latin));
     run(&site, &invocation("apply"), &["--yes"]).exits(0);
     assert_eq!(site.read("src/a.py"), b"\"\xff\n");
     site.nrv(&["rollback", "last"]).exits(0);
@@ -194,7 +195,11 @@ fn files_that_are_not_utf_8_travel_in_base64() {
     assert!(ran.stdout.contains("is not UTF-8") || ran.stderr.contains("is not UTF-8"), "{ran:?}");
     // A patch can't show a binary file.
     fails(
-        &answers(COUNTS, "{'files': [{'path': f['path'], 'b64': 'AP8='} for f in files]}", COUNTS),
+        &answers(
+            "{'counts': {'unsorted': 2}}",
+            "{'files': [{'path': f['path'], 'b64': 'AP8='} for f in files]}",
+            COUNTS,
+        ),
         "unreadable",
         &["`src/a.py` would be binary"],
     );
@@ -215,7 +220,7 @@ fn batches_are_bounded_as_they_are_encoded() {
     site.commit();
     let output = run(&site, &invocation("dry-run"), &[]).exits(0).json();
     assert_eq!(output["baseline"]["files_scanned"], 8);
-    assert_eq!(output["baseline"]["bytes"].as_u64().unwrap(), 3 * ((1 << 20) + (3 << 19) + 1) + 62);
+    assert_eq!(output["baseline"]["bytes"].as_u64().unwrap(), 3 * ((1 << 20) + (3 << 19) + 1) + 56);
 }
 
 #[test]

@@ -24,6 +24,8 @@ fn a_header_is_checked() {
         ("glob: \"**/*.md\"", "globs: \"**/*.md\"", "did you mean `glob`?"),
         ("version: \"1.0\"", "version: 1", "version"),
         ("params: #{ type: \"object\"", "params: #{ type: \"array\"", "do not describe an object"),
+        ("work: \"lines_with_blanks\"", "work: \"lines_with_blank\"", "did you mean `lines_with_blanks`?"),
+        ("counts: #{", "counts: #{ files_scanned: \"x\",", "the host gives the count `files_scanned` itself"),
         ("const ADAPTER = #{", "let ADAPTER = #{", "must be a constant"),
         ("fn stripped", "print(\"x\");\nfn stripped", "only literal constants and functions"),
         ("fn stripped", "import \"std/text\" as t;\nfn stripped", "imports nothing"),
@@ -154,6 +156,15 @@ fn a_measure_that_lies_is_caught() {
 }
 
 #[test]
+fn errors_of_the_verifying_side_have_their_place() {
+    let head = "fn expect(baseline, after) {";
+    fails(&with(head, &format!("{head} throw \"boo\";")), "verification_failed", &["`expect`: boo (dta/blanks.rhai:"]);
+    let negative =
+        with("    #{ lines_with_blanks: n }\n}\n\nfn expect(", "    #{ lines_with_blanks: -1 }\n}\n\nfn expect(");
+    fails(&negative, "verification_failed", &["gives `-1` for the count", "a count is a whole number from 0"]);
+}
+
+#[test]
 fn what_is_not_expected_is_undone_with_the_reason() {
     let partly = with("        out += stripped(line);", "        out += if i == 0 { stripped(line) } else { line };");
     fails(&partly, "verification_failed", &["3 lines still end with a blank"]);
@@ -190,4 +201,5 @@ fn a_check_shows_every_error_in_its_place() {
     site.script("dta/link_updater.rhai", BLANKS);
     let ran = site.nrv(&["check", "dta/link_updater.rhai"]);
     assert!(ran.code == 1 && ran.stderr.contains("its name is `blanks`"), "{ran:?}");
+    assert!(ran.stderr.contains("`link_updater` is an adapter of nrv"), "{ran:?}");
 }
