@@ -3,6 +3,7 @@
 //! `NRV_JSON_SUITE` names a checkout of `json-schema-org/JSON-Schema-Test-Suite`; without it the suite is not judged.
 
 #![expect(clippy::disallowed_methods, reason = "the test reads a checkout and its own environment")]
+#![expect(clippy::print_stderr, reason = "counts are shown with --nocapture")]
 
 use std::{
     collections::BTreeMap,

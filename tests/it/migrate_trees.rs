@@ -4,6 +4,7 @@
 //! `NRV_JSON_TREES` makes more of them, from `NRV_JSON_SEED` on.
 
 #![expect(clippy::disallowed_methods, reason = "tests read records")]
+#![expect(clippy::print_stderr, reason = "counts are shown with --nocapture")]
 
 mod maker;
 mod model;

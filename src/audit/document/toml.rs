@@ -173,7 +173,7 @@ fn key_start(text: &str) -> usize {
     let mut end = text.len() - 1;
     while let Some(at) = text[..end].rfind(quote) {
         let slashes = at - text[..at].trim_end_matches('\\').len();
-        if quote == '\'' || slashes % 2 == 0 {
+        if quote == '\'' || slashes.is_multiple_of(2) {
             return at;
         }
         end = at;

@@ -4,8 +4,11 @@
 
 use crate::service::adapter::contract::Counts;
 
+/// A comparison of two sums.
+type Comparison = fn(&u128, &u128) -> bool;
+
 /// The operators; none is the beginning of one behind it.
-const OPERATORS: &[(&str, fn(&u128, &u128) -> bool)] =
+const OPERATORS: &[(&str, Comparison)] =
     &[("==", u128::eq), ("!=", u128::ne), ("<=", u128::le), (">=", u128::ge), ("<", u128::lt), (">", u128::gt)];
 
 /// A relation of counts.

@@ -107,8 +107,10 @@ mod tests {
 
     const PAGE: &str = "---\na: 1\n---\n\n# One *two* `three`\n\ntext [a](b.md \"t\") ![i](c.png)\n\nFour\n----\n\n```\n# no [x](y)\n```\n\n> ## Five <https://e.example>\n\n[r]\n\n[r]: d.md\n";
 
+    type Read = fn(&str) -> Result<Value, String>;
+
     #[track_caller]
-    fn same(read: fn(&Readers) -> fn(&str) -> Result<Value, String>, text: &str, expected: Option<Value>) {
+    fn same(read: fn(&Readers) -> Read, text: &str, expected: Option<Value>) {
         let [proposing, verifying] = [&PROPOSING, &VERIFYING].map(|side| read(side)(text).ok());
         assert_eq!(proposing, verifying, "{text}");
         assert_eq!(proposing, expected, "{text}");
