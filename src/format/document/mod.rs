@@ -69,31 +69,6 @@ impl Document {
         &self.source.value
     }
 
-    /// The spellings of the numbers that have a fraction or a power, or are not spelled as others of their value, by pointer.
-    pub(crate) fn spellings(&self) -> Vec<(String, String)> {
-        let (tree, mut found, mut open) = (&self.source.tree, Vec::new(), vec![(self.source.tree.root, String::new())]);
-        while let Some((id, pointer)) = open.pop() {
-            let node = tree.node(id);
-            match &node.shape {
-                Shape::Scalar(Value::Number(number)) if node.form == Form::Scalar => {
-                    let text = &self.source.text[node.span.clone()];
-                    if number.is_f64() || number.to_string() != text {
-                        found.push((pointer, text.to_owned()));
-                    }
-                }
-                Shape::Scalar(_) => {}
-                Shape::Array(items) => {
-                    open.extend(items.iter().enumerate().map(|(n, item)| (*item, format!("{pointer}/{n}"))));
-                }
-                Shape::Object(members) => open.extend(members.iter().map(|member| {
-                    let name = member.name.replace('~', "~0").replace('/', "~1");
-                    (member.value, format!("{pointer}/{name}"))
-                })),
-            }
-        }
-        found
-    }
-
     /// The text that was read.
     #[cfg(test)]
     pub(crate) fn text(&self) -> &str {
@@ -103,6 +78,20 @@ impl Document {
     /// The 1-based line of a member's name, or of an item. Values that an alias or a merge key brings stand on its line.
     pub(crate) fn line_of(&self, pointer: &str) -> Option<u32> {
         self.source.value.pointer(pointer)?;
+        let (_, at, _) = self.nearest(pointer)?;
+        Some(position(&self.source.text, at).0)
+    }
+
+    /// The text of a scalar. A value that an alias or a merge key brings has none.
+    pub(crate) fn text_of(&self, pointer: &str) -> Option<&str> {
+        let (id, _, is_whole) = self.nearest(pointer)?;
+        let node = self.source.tree.node(id);
+        let is_scalar = is_whole && matches!(node.shape, Shape::Scalar(_)) && node.form == Form::Scalar;
+        self.source.text.get(node.span.clone()).filter(|_| is_scalar)
+    }
+
+    /// The node at a pointer with the place of its name, or the last one on the way there with false.
+    fn nearest(&self, pointer: &str) -> Option<(usize, usize, bool)> {
         let tree = &self.source.tree;
         let mut id = tree.root;
         let mut at = tree.node(id).span.start;
@@ -118,10 +107,10 @@ impl Document {
                     member.map(|member| (member.value, member.key.start))
                 }
             };
-            let Some(next) = next else { break };
+            let Some(next) = next else { return Some((id, at, false)) };
             (id, at) = next;
         }
-        Some(position(&self.source.text, at).0)
+        Some((id, at, true))
     }
 
     /// Makes edits in their order. Refuses all of them if one can't be made or proven.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
-    params::{Draft, Params, Source},
+    params::{Draft, Params, Source, tokens},
     pointer,
 };
 use crate::base::{
@@ -37,6 +37,8 @@ pub(super) struct Library {
     pub(super) resources: BTreeMap<String, Value>,
     /// The URL of the schema itself.
     pub(super) root: String,
+    /// The paths of its files.
+    pub(super) files: BTreeSet<RepoPath>,
     draft: Draft,
     /// The places of `$id`, by URL.
     ids: BTreeMap<String, (String, String)>,
@@ -62,23 +64,25 @@ impl<'s> Place<'s> {
         format!("{}#{}", self.resource, self.pointer)
     }
 
-    /// The place within its file, as `#/…`.
-    pub(super) fn fragment(&self) -> String {
-        format!("#{}", self.pointer)
-    }
-
     /// The subschema of a keyword, or one below it.
     pub(super) fn child(&self, path: &[&str]) -> Option<Place<'s>> {
         let mut place = self.clone();
         for token in path {
             place.node = match place.node {
                 Value::Object(map) => map.get(*token)?,
-                Value::Array(items) => items.get(token.parse::<usize>().ok()?)?,
+                Value::Array(items) => items.get(pointer::index(token)?)?,
                 _ => return None,
             };
             place.pointer = pointer::join(&place.pointer, token);
         }
         Some(place)
+    }
+
+    /// The subschemas of the first items of an array, and that of the others.
+    pub(super) fn items(&self) -> (Vec<Place<'s>>, Option<Place<'s>>) {
+        let keyword = if self.node.get("prefixItems").is_some() { "prefixItems" } else { "items" };
+        let rest = if self.node.get("items").is_some_and(Value::is_array) { "additionalItems" } else { "items" };
+        (self.list(keyword), self.child(&[rest]))
     }
 
     /// The subschemas of a keyword that is a list.
@@ -94,6 +98,7 @@ impl Library {
         let mut library = Library {
             resources: BTreeMap::new(),
             root: String::new(),
+            files: BTreeSet::new(),
             draft: params.draft,
             ids: BTreeMap::new(),
             anchors: BTreeMap::new(),
@@ -104,7 +109,9 @@ impl Library {
             Source::Path(path) => {
                 let path = RepoPath::parse(path)?;
                 let url = file_url(&path)?;
-                library.add(url.as_str(), parsed(&path, &read(&path)?)?, Some(&path))?;
+                let bytes =
+                    read(&path).map_err(|error| error.hint("`params.schema` is a path from the root, or a schema"))?;
+                library.add(url.as_str(), parsed(&path, &bytes)?, Some(&path))?;
                 url.to_string()
             }
             Source::Inline(schema) => {
@@ -120,7 +127,51 @@ impl Library {
             let content = parsed(&path, &read(&path).map_err(|error| unreadable(&url, &path, &error))?)?;
             library.add(&url, content, Some(&path))?;
         }
-        Ok(library)
+        match library.circle() {
+            Some(place) => {
+                let wrong = format!("the schema leads back to itself at `{place}` without a member or item between");
+                Err(Error::new(Code::InvalidInput, wrong).hint("mend the `$ref`: no value could ever be judged by it"))
+            }
+            None => Ok(library),
+        }
+    }
+
+    /// A subschema that applies to the same value again.
+    fn circle(&self) -> Option<String> {
+        let (mut waiting, mut seen): (Vec<Place<'_>>, _) = (self.whole().into_iter().collect(), BTreeSet::new());
+        let mut judged = BTreeSet::new();
+        while let Some(place) = waiting.pop() {
+            if !seen.insert(place.location()) {
+                continue;
+            }
+            if let Some(found) = self.leads_back(&place, &mut Vec::new(), &mut judged) {
+                return Some(found);
+            }
+            waiting.extend(self.references(&place));
+            let names: Vec<String> = match place.node {
+                Value::Object(map) => map.keys().filter(|key| !DATA.contains(&key.as_str())).cloned().collect(),
+                Value::Array(items) => (0..items.len()).map(|n| n.to_string()).collect(),
+                _ => Vec::new(),
+            };
+            waiting.extend(names.iter().filter_map(|name| place.child(&[name])));
+        }
+        None
+    }
+
+    fn leads_back(&self, place: &Place<'_>, open: &mut Vec<String>, judged: &mut BTreeSet<String>) -> Option<String> {
+        let location = place.location();
+        if open.contains(&location) {
+            return Some(format!("#{}", place.pointer));
+        }
+        if !judged.insert(location.clone()) {
+            return None;
+        }
+        open.push(location);
+        let lists = ["allOf", "anyOf", "oneOf"].into_iter().flat_map(|keyword| place.list(keyword));
+        let next = self.references(place).into_iter().chain(lists).chain(place.child(&["not"]));
+        let found = next.collect::<Vec<_>>().iter().find_map(|next| self.leads_back(next, open, judged));
+        open.pop();
+        found
     }
 
     /// The draft that rules a file.
@@ -140,6 +191,34 @@ impl Library {
     /// The draft that rules a place.
     pub(super) fn draft_at(&self, place: &Place<'_>) -> Draft {
         self.draft(place.resource)
+    }
+
+    /// The place within the file of the whole schema, as `#/…`; none in other files.
+    pub(super) fn fragment(&self, place: &Place<'_>) -> Option<String> {
+        (place.resource == self.root).then(|| format!("#{}", place.pointer))
+    }
+
+    /// True if the file of the whole schema has a subschema at `#/…`.
+    pub(super) fn has(&self, fragment: &str) -> bool {
+        let pointer = fragment.trim_start_matches('#');
+        self.place(&self.root, pointer).is_some_and(|place| place.node.is_object() || place.node.is_boolean())
+    }
+
+    /// The places that the references of a place mean.
+    pub(super) fn references<'s>(&'s self, place: &Place<'_>) -> Vec<Place<'s>> {
+        let references = ["$ref", "$dynamicRef", "$recursiveRef"].map(|keyword| place.node.get(keyword));
+        let references = references.into_iter().flatten().filter_map(Value::as_str);
+        references.filter_map(|reference| self.follow(place, reference)).collect()
+    }
+
+    /// The subschemas that apply to an object if it has a member.
+    pub(super) fn dependents<'s>(&self, place: &Place<'s>, has: impl Fn(&str) -> bool) -> Vec<Place<'s>> {
+        let of = |keyword: &'static str| {
+            let names = place.node.get(keyword).and_then(Value::as_object).into_iter().flat_map(|map| map.keys());
+            let names = names.filter(|name| has(name)).collect::<Vec<_>>();
+            names.into_iter().filter_map(move |name| place.child(&[keyword, name]))
+        };
+        of("dependentSchemas").chain(of("dependencies")).collect()
     }
 
     /// The whole schema.
@@ -173,14 +252,14 @@ impl Library {
         let mut base = Url::parse(place.resource).unwrap_or_else(|_| no_url());
         let Some(mut node) = self.resources.get(place.resource) else { return base };
         let draft = self.draft(place.resource);
-        let tokens = pointer::tokens(&place.pointer);
+        let tokens = tokens(&place.pointer);
         for token in tokens.iter().map(Some).chain([None]) {
             if let Some(url) = own_url(node, draft).and_then(|id| base.join(id).ok()) {
                 base = url;
             }
             let next = token.and_then(|token| match node {
                 Value::Object(map) => map.get(token),
-                Value::Array(items) => items.get(token.parse::<usize>().ok()?),
+                Value::Array(items) => items.get(pointer::index(token)?),
                 _ => None,
             });
             let Some(next) = next else { break };
@@ -193,6 +272,7 @@ impl Library {
         if self.resources.len() >= MOST_FILES {
             return Err(Error::new(Code::InvalidInput, format!("the schema has more than {MOST_FILES} files")));
         }
+        self.files.extend(path.cloned());
         let base = Url::parse(url).unwrap_or_else(|_| no_url());
         self.resources.insert(url.to_owned(), Value::Null);
         self.ids.insert(url.to_owned(), (url.to_owned(), String::new()));

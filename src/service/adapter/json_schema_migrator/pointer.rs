@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
-/// The unescaped tokens of a pointer.
-pub(super) fn tokens(pointer: &str) -> Vec<String> {
-    pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")).collect()
+use super::params::tokens;
+
+/// The index that a token is; `01` and `+1` are none.
+pub(super) fn index(token: &str) -> Option<usize> {
+    token.parse().ok().filter(|index: &usize| index.to_string() == token)
 }
 
 /// The pointer to a member or item of the value at `pointer`.
@@ -32,24 +34,18 @@ pub(super) struct Found {
 }
 
 impl Pattern {
-    /// Reads a pattern; none unless it is empty or begins with `/`.
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        (text.is_empty() || text.starts_with('/')).then(|| Pattern(tokens(text)))
+    /// Reads a pattern.
+    pub(super) fn parse(text: &str) -> Self {
+        Pattern(tokens(text))
     }
 
-    /// The number of `*`.
-    pub(super) fn wildcards(&self) -> usize {
-        self.0.iter().filter(|token| *token == "*").count()
+    /// The number of tokens.
+    pub(super) fn depth(&self) -> usize {
+        self.0.len()
     }
 
-    /// The pattern of the parent and the last token.
-    pub(super) fn split(&self) -> Option<(&[String], &str)> {
-        let (last, parent) = self.0.split_last()?;
-        Some((parent, last))
-    }
-
-    /// The places in a value. `last_may_lack` also gives places whose parent exists and that are missing themselves.
-    pub(super) fn find(&self, value: &Value, last_may_lack: bool) -> Vec<Found> {
+    /// The places in a value. `may_lack` also gives members that are missing in an object that exists.
+    pub(super) fn find(&self, value: &Value, may_lack: bool) -> Vec<Found> {
         let mut found = vec![(Found { pointer: String::new(), captured: Vec::new() }, value)];
         for (n, token) in self.0.iter().enumerate() {
             let mut next = Vec::new();
@@ -59,11 +55,11 @@ impl Pattern {
                     (Value::Array(items), "*") => items.iter().enumerate().map(|(n, v)| (n.to_string(), v)).collect(),
                     (Value::Object(map), key) => match map.get(key) {
                         Some(child) => vec![(key.to_owned(), child)],
-                        None if last_may_lack && n + 1 == self.0.len() => vec![(key.to_owned(), &Value::Null)],
+                        None if may_lack && n + 1 == self.0.len() => vec![(key.to_owned(), &Value::Null)],
                         None => Vec::new(),
                     },
                     (Value::Array(items), n) => {
-                        let item = n.parse::<usize>().ok().and_then(|index| items.get(index));
+                        let item = index(n).and_then(|index| items.get(index));
                         item.map(|item| vec![(n.to_owned(), item)]).unwrap_or_default()
                     }
                     (_, _) => Vec::new(),

@@ -81,6 +81,7 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     survey.check_skipped(params.on_skip)?;
     let mut total = Total::default();
     survey.files.iter_mut().for_each(|file| total.add(file));
+    check_schemas(&plan, &total.changes)?;
     if input.mode == Mode::Apply {
         let may_stay = |path: &RepoPath| allowed.as_ref().is_some_and(|globs| globs.matches(path));
         check_left(total.findings.iter().filter(|finding| !may_stay(&finding.path)).collect())?;
@@ -98,7 +99,7 @@ fn page(plan: &Plan<'_>, syntax: Syntax, bytes: &[u8], is_over: &dyn Fn() -> boo
         Ok(document) => document,
         Err(malformed) => return broken(Some(u64::from(malformed.line)), malformed.reason),
     };
-    let outcome = plan.repair(document.value(), &|| document.spellings(), is_over);
+    let outcome = plan.repair(document.value(), &|pointer| document.text_of(pointer), is_over);
     let violations = || plan.problems(document.value()).into_iter().map(|problem| problem.keyword).collect();
     match outcome {
         Outcome::Valid => Page::default(),
@@ -139,6 +140,17 @@ fn line(document: &Document, pointer: &str) -> Option<u64> {
             (None, None) => return None,
         }
     }
+}
+
+/// `invalid_input` if a file of the schema would change.
+fn check_schemas(plan: &Plan<'_>, changes: &[Change]) -> Result<(), Error> {
+    let files = plan.files();
+    let changed = changes.iter().find(|change| files.contains(&change.path));
+    changed.map_or(Ok(()), |Change { path, .. }| {
+        Err(Error::new(Code::InvalidInput, format!("the schema `{path}` is among the files that would change"))
+            .detail("path", path.as_str())
+            .hint(format!("exclude it: add `!{path}` to the globs of `target.glob`")))
+    })
 }
 
 /// `verification_failed` if files stay invalid that may not: an apply would be undone.

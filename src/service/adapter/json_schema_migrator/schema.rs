@@ -32,6 +32,8 @@ pub(super) struct Problem {
 pub(super) struct Schema {
     /// Its files.
     pub(super) library: Library,
+    /// True if a file has `unevaluatedProperties`.
+    pub(super) has_unevaluated: bool,
     validator: Validator,
     resources: Arc<BTreeMap<String, Value>>,
     check_formats: bool,
@@ -54,9 +56,10 @@ impl Schema {
         let root = &resources[&library.root];
         let draft = library.draft(&library.root);
         let validator = build(root, &library.root, draft, &resources, params.check_formats)
-            .map_err(|error| refusal(source, &error))?;
+            .map_err(|error| refusal(source, root, &error))?;
         let check_formats = params.check_formats;
-        Ok(Schema { library, validator, resources, check_formats, parts: Mutex::default() })
+        let has_unevaluated = resources.values().any(|file| file.to_string().contains("\"unevaluatedProperties\""));
+        Ok(Schema { library, has_unevaluated, validator, resources, check_formats, parts: Mutex::default() })
     }
 
     /// True if a value fits the whole schema.
@@ -73,14 +76,25 @@ impl Schema {
         self.part(&location, place, || json!({"$ref": location}), value)
     }
 
-    /// The patterns of `patternProperties` that match a name.
-    pub(super) fn patterns<'s>(&self, place: &Place<'s>, name: &str) -> Vec<&'s str> {
+    /// The subschemas in `properties` and `patternProperties` for a name.
+    pub(super) fn named<'s>(&self, place: &Place<'s>, name: &str) -> Vec<Place<'s>> {
         let patterns = place.node.get("patternProperties").and_then(Value::as_object).into_iter().flatten();
-        let name = Value::from(name);
+        let text = Value::from(name);
         let matches = |pattern: &&'s String| {
-            self.part(&format!("pattern {pattern}"), place, || json!({"pattern": pattern}), &name)
+            self.part(&format!("pattern {pattern}"), place, || json!({"pattern": pattern}), &text)
         };
-        patterns.map(|(pattern, _)| pattern).filter(matches).map(String::as_str).collect()
+        let patterns = patterns.map(|(pattern, _)| pattern).filter(matches);
+        let by_pattern = patterns.filter_map(|pattern| place.child(&["patternProperties", pattern]));
+        place.child(&["properties", name]).into_iter().chain(by_pattern).collect()
+    }
+
+    /// `invalid_input` if a place of `fixes.enum` is none of the schema.
+    pub(super) fn check_places<'a>(&self, mut places: impl Iterator<Item = &'a String>) -> Result<(), Error> {
+        let missing = places.find(|place| !self.library.has(place));
+        missing.map_or(Ok(()), |place| {
+            Err(Error::new(Code::InvalidInput, format!("`fixes.enum` has `{place}`, which is not in the schema"))
+                .hint("name a place in the file of the schema itself, as in `#/properties/color`"))
+        })
     }
 
     fn part(&self, key: &str, place: &Place<'_>, schema: impl FnOnce() -> Value, value: &Value) -> bool {
@@ -108,18 +122,6 @@ impl Schema {
         problems.sort();
         problems.dedup_by(|a, b| (&a.pointer, &a.keyword) == (&b.pointer, &b.keyword));
         problems
-    }
-
-    /// The members that `unevaluatedProperties` forbids, with the pointers of their objects.
-    pub(super) fn unevaluated(&self, value: &Value) -> Vec<(String, Vec<String>)> {
-        let errors = self.validator.iter_errors(value);
-        let unexpected = errors.filter_map(|error| match error.kind() {
-            ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-                Some((error.instance_path().as_str().to_owned(), unexpected.clone()))
-            }
-            _ => None,
-        });
-        unexpected.collect()
     }
 }
 
@@ -149,23 +151,56 @@ fn build(
     options.build(schema)
 }
 
+/// The metaschemas of the drafts, without their schemes.
+const METASCHEMAS: &[&str] = &[
+    "//json-schema.org/draft-04/schema",
+    "//json-schema.org/draft-06/schema",
+    "//json-schema.org/draft-07/schema",
+    "//json-schema.org/draft/2019-09/schema",
+    "//json-schema.org/draft/2020-12/schema",
+];
+
 /// The reason that a schema can't be used.
-fn refusal(source: &Source, error: &ValidationError<'_>) -> Error {
+fn refusal(source: &Source, root: &Value, error: &ValidationError<'_>) -> Error {
     let name = match source {
         Source::Path(path) => format!("the schema `{path}`"),
         Source::Inline(_) => "the schema".to_owned(),
     };
-    let what = match error.kind() {
-        ValidationErrorKind::Referencing(error) => format!("has a reference that can't be followed: {error}"),
-        ValidationErrorKind::Format { format } if format == "regex" => format!(
-            "has the pattern {} at `{}`, which can't be matched in linear time",
-            error.instance(),
-            error.instance_path()
+    let draft = root.get("$schema").and_then(Value::as_str);
+    let is_unknown = |draft: &str| !METASCHEMAS.iter().any(|known| draft.trim_end_matches('#').ends_with(known));
+    let (what, hint) = match error.kind() {
+        _ if draft.is_some_and(is_unknown) => (
+            format!("has the `$schema` `{}`, which is no known draft", draft.unwrap_or_default()),
+            "drafts 4, 6, 7, 2019-09 and 2020-12 are known; leave `$schema` out to use `params.draft`",
         ),
-        _ => match error.instance_path().as_str() {
-            "" => format!("is not a JSON Schema: {}", error.masked_with("it")),
-            at => format!("is not a JSON Schema: `{at}`: {}", error.masked_with("it")),
-        },
+        ValidationErrorKind::Referencing(error) => (
+            format!("has a reference that can't be followed: {error}"),
+            "mend the `$ref`, or name its file in `params.refs`",
+        ),
+        ValidationErrorKind::Format { format } if format == "regex" => {
+            let (wrong, hint) = pattern_fault(error.instance().as_str().unwrap_or_default());
+            (format!("has the pattern {} at `{}`, which {wrong}", error.instance(), error.instance_path()), hint)
+        }
+        _ => {
+            let place = match error.instance_path().as_str() {
+                "" => String::new(),
+                at => format!("`{at}`: "),
+            };
+            let reason = format!("is not a JSON Schema: {place}{}", error.masked_with("it"));
+            (reason, "mend it, or name its draft in `params.draft`")
+        }
     };
-    Error::new(Code::InvalidInput, format!("{name} {what}"))
+    Error::new(Code::InvalidInput, format!("{name} {what}")).hint(hint)
+}
+
+/// The reason that a pattern can't be used, and the next step.
+fn pattern_fault(pattern: &str) -> (&'static str, &'static str) {
+    let reason = regex::Regex::new(pattern).err().map(|error| error.to_string()).unwrap_or_default();
+    match () {
+        () if reason.contains("look-around") || reason.contains("backreference") => {
+            ("can't be matched in linear time", "write it without look-around and back-references")
+        }
+        () if reason.contains("size limit") => ("is too large", "write it with smaller repetitions"),
+        () => ("is not a regular expression", "mend the pattern"),
+    }
 }

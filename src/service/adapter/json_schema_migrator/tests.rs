@@ -1,6 +1,7 @@
 //! Tests of the whole adapter: on disk, in several threads, and against damage of every kind.
 
 mod fixes;
+mod input;
 mod tamper;
 
 use std::{fs, path::Path, sync::atomic::AtomicBool};

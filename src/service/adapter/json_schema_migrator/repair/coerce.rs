@@ -1,31 +1,37 @@
 //! The table of coercions of ajv: a value of one type in place of the same one of another.
 //!
-//! Three rules differ from the table. A number beyond the exact range of this program, and one without end, stay. A number
-//! becomes the text that it is written as: a version `1.10` is not `1.1`.
+//! One rule is stricter than the table: the digits of a number stay. A number becomes the text that the file has for it, if
+//! every format writes numbers so, and a text becomes a number only if the number is written with the same digits.
 
 use serde_json::{Number, Value};
 
-/// The value as the first of `types` that it can become; none if it can become none of them. `spelling` is that of the number
-/// in it, where it has one of its own.
-pub(super) fn coerce(value: &Value, types: &[&str], arrays: bool, spelling: Option<&str>) -> Option<Value> {
-    let scalar = |value: &Value, kind: &str| match (kind, value, spelling) {
-        ("string", Value::Number(_), Some(spelling)) if is_decimal(spelling) => Some(Value::from(spelling)),
-        _ => scalar(value, kind),
-    };
+/// A value of another type.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Coerced {
+    /// Another value.
+    Value(Value),
+    /// An array of the value.
+    Array,
+}
+
+/// Gives the text of a scalar below the value, as the file spells it.
+type Text<'t> = &'t dyn Fn(&str) -> Option<&'t str>;
+
+/// The value as the first of `types` that it can become; none if it can become none of them.
+pub(super) fn coerce(value: &Value, types: &[&str], arrays: bool, text: Text<'_>) -> Option<Coerced> {
     if arrays
         && let Value::Array(items) = value
         && let [only] = items.as_slice()
+        && !only.is_array()
+        && !only.is_object()
     {
-        if types.iter().any(|kind| is(only, kind)) {
-            return Some(only.clone());
-        }
-        return types.iter().find_map(|kind| scalar(only, kind));
+        let stays = types.iter().any(|kind| is(only, kind)) && keeps_digits(only, text("/0"));
+        let only = || types.iter().find_map(|kind| scalar(only, kind, text("/0")));
+        return if stays { Some(items[0].clone()) } else { only() }.map(Coerced::Value);
     }
     types.iter().find_map(|kind| match *kind {
-        "array" if arrays && !matches!(value, Value::Object(_) | Value::Array(_)) => {
-            Some(Value::Array(vec![value.clone()]))
-        }
-        kind => scalar(value, kind),
+        "array" if arrays && !matches!(value, Value::Object(_) | Value::Array(_)) => Some(Coerced::Array),
+        kind => scalar(value, kind, text("")).map(Coerced::Value),
     })
 }
 
@@ -45,9 +51,9 @@ pub(super) fn is(value: &Value, kind: &str) -> bool {
     }
 }
 
-fn scalar(value: &Value, kind: &str) -> Option<Value> {
+fn scalar(value: &Value, kind: &str, text: Option<&str>) -> Option<Value> {
     match (kind, value) {
-        ("string", Value::Number(number)) => Some(Value::String(number_text(number))),
+        ("string", Value::Number(number)) => number_text(number, text).map(Value::String),
         ("string", Value::Bool(truth)) => Some(Value::String(truth.to_string())),
         ("string", Value::Null) => Some(Value::String(String::new())),
         ("number", Value::String(text)) => number(text),
@@ -70,15 +76,6 @@ fn scalar(value: &Value, kind: &str) -> Option<Value> {
         ("null", Value::Bool(false)) => Some(Value::Null),
         (_, _) => None,
     }
-}
-
-/// True for digits with at most a sign, a fraction and a power of ten, as every format writes them.
-fn is_decimal(text: &str) -> bool {
-    let (mantissa, power) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let unsigned = |text| str::strip_prefix(text, ['-', '+']).unwrap_or(text);
-    digits(whole.strip_prefix('-').unwrap_or(whole)) && digits(fraction) && digits(unsigned(power))
 }
 
 /// A text as JavaScript reads it as a number.
@@ -116,8 +113,31 @@ fn number(text: &str) -> Option<Value> {
         // Larger integers would lose digits.
         return text.parse::<i64>().ok().map(Value::from);
     }
-    let number = text.parse::<f64>().ok().filter(|number| number.is_finite())?;
-    Some(whole_or_float(number))
+    let value = whole_or_float(text.parse::<f64>().ok().filter(|number| number.is_finite())?);
+    (decimal(text) == decimal(&value.to_string())).then_some(value)
+}
+
+/// A decimal number as its sign, its digits without zeros at the ends, and the power of ten of the last one.
+fn decimal(text: &str) -> Option<(bool, String, i64)> {
+    let (sign, unsigned) = text.split_at(text.len() - text.trim_start_matches(['+', '-']).len());
+    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let (trimmed, places) = (digits.trim_end_matches('0'), i64::try_from(fraction.len()).ok()?);
+    let end = i64::try_from(digits.len() - trimmed.len()).ok()?;
+    let significant = trimmed.trim_start_matches('0').to_owned();
+    match significant.is_empty() {
+        true => Some((false, significant, 0)),
+        false => Some((sign == "-", significant, exponent.parse::<i64>().ok()?.checked_sub(places)?.checked_add(end)?)),
+    }
+}
+
+/// True if a scalar that is written anew has the digits that it has in the file.
+fn keeps_digits(value: &Value, text: Option<&str>) -> bool {
+    !value.is_number() || text.is_none_or(|text| decimal(text) == decimal(&value.to_string()))
 }
 
 /// A float, or the integer that JavaScript prints for it.
@@ -130,21 +150,15 @@ fn whole_or_float(number: f64) -> Value {
     Number::from_f64(number).map_or(Value::Null, Value::Number)
 }
 
-/// A number as JavaScript prints it.
-fn number_text(number: &Number) -> String {
-    if !number.is_f64() {
-        return number.to_string();
-    }
-    let number = number.as_f64().unwrap_or_default();
-    let shortest = format!("{number:e}");
-    let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or_default();
-    match exponent {
-        -6..21 if number == 0.0 => "0".to_owned(),
-        -6..21 => format!("{number}"),
-        21.. => format!("{mantissa}e+{exponent}"),
-        _ => format!("{mantissa}e{exponent}"),
-    }
+/// The text that a number is in the file, or in the parameters, if every format writes numbers so.
+fn number_text(number: &Number, text: Option<&str>) -> Option<String> {
+    let text = text.map_or_else(|| number.to_string(), str::to_owned);
+    let (mantissa, power) = text.split_once(['e', 'E']).unwrap_or((&text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_plain = digits(whole.strip_prefix('-').unwrap_or(whole)) && digits(fraction);
+    let is_decimal = is_plain && digits(power.strip_prefix(['-', '+']).unwrap_or(power));
+    (is_decimal && text.parse().ok() == number.as_f64()).then_some(text)
 }
 
 #[cfg(test)]
@@ -155,7 +169,8 @@ mod tests {
 
     #[track_caller]
     fn becomes(kind: &str, value: Value, expected: Option<Value>) {
-        assert_eq!(coerce(&value, &[kind], false, None), expected, "{value} as {kind}");
+        let coerced = coerce(&value, &[kind], false, &|_| None);
+        assert_eq!(coerced, expected.map(Coerced::Value), "{value} as {kind}");
     }
 
     #[test]
@@ -175,6 +190,12 @@ mod tests {
             (" ", Some(json!(0))),
             ("9007199254740993", Some(json!(9_007_199_254_740_993_u64))),
             ("123456789012345678901234", None),
+            ("9007199254740993.0", None),
+            ("9007199254740993e0", None),
+            ("12345678901234567890.5", None),
+            ("0.1234567890123456789012", None),
+            ("0.12345678901234566", Some(json!(0.123_456_789_012_345_66))),
+            ("1e-400", None),
             ("1e400", None),
             ("Infinity", None),
             ("NaN", None),
@@ -194,46 +215,38 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_texts_as_in_javascript() {
-        for (number, text) in [
-            (json!(1), "1"),
-            (json!(1.0), "1"),
-            (json!(-1.5), "-1.5"),
-            (json!(2e100), "2e+100"),
-            (json!(1e21), "1e+21"),
-            (json!(1e20), "100000000000000000000"),
-            (json!(0.000_001), "0.000001"),
-            (json!(1.5e-7), "1.5e-7"),
-            (json!(-0.0), "0"),
+    fn numbers_are_the_texts_of_the_file() {
+        for (number, text, expected) in [
+            (json!(1), "1", Some("1")),
+            (json!(1.0), "1.0", Some("1.0")),
+            (json!(1.1), "1.10", Some("1.10")),
+            (json!(10), "010", Some("010")),
+            (json!(12_345_678_901_234_567_890_123.0), "12345678901234567890123", Some("12345678901234567890123")),
+            (json!(-1.5), "-1.5", Some("-1.5")),
+            (json!(1000.0), "1e3", Some("1e3")),
+            (json!(2e100), "2e+100", Some("2e+100")),
+            (json!(1.5e-7), "1.5e-7", Some("1.5e-7")),
+            (json!(31), "0x1F", None),
+            (json!(1000), "1_000", None),
+            (json!(0.5), ".5", None),
         ] {
-            becomes("string", number, Some(json!(text)));
+            let coerced = coerce(&number, &["string"], false, &|_| Some(text));
+            assert_eq!(coerced, expected.map(|text| Coerced::Value(json!(text))), "{text}");
         }
-    }
-
-    #[test]
-    fn a_number_becomes_the_text_that_it_is_written_as() {
-        for (number, spelling, text) in [
-            (json!(1.1), "1.10", "1.10"),
-            (json!(100_000.0), "1e5", "1e5"),
-            (json!(755), "0755", "0755"),
-            (json!(1000), "1_000", "1000"),
-            (json!(31), "0x1F", "31"),
-            (json!(0.5), ".5", "0.5"),
-            (json!(1.234_567_890_123_456_8e22), "12345678901234567890123", "12345678901234567890123"),
-        ] {
-            assert_eq!(coerce(&number, &["string"], false, Some(spelling)), Some(json!(text)));
-        }
-        assert_eq!(coerce(&json!([1.1]), &["string"], true, Some("1.10")), Some(json!("1.10")));
-        assert_eq!(coerce(&json!(1.0), &["boolean"], false, Some("1.0")), Some(json!(true)));
+        becomes("string", json!(5), Some(json!("5")));
     }
 
     #[test]
     fn arrays_of_one_are_exchanged_on_request() {
-        assert_eq!(coerce(&json!(["1"]), &["number"], true, None), Some(json!(1)));
-        assert_eq!(coerce(&json!([1]), &["number"], true, None), Some(json!(1)));
-        assert_eq!(coerce(&json!([1, 2]), &["number"], true, None), None);
-        assert_eq!(coerce(&json!(null), &["array"], true, None), Some(json!([null])));
-        assert_eq!(coerce(&json!({}), &["array"], true, None), None);
-        assert_eq!(coerce(&json!("1"), &["array"], false, None), None);
+        let coerced = |value: Value, types: &[&str]| coerce(&value, types, true, &|_| None);
+        assert_eq!(coerced(json!(["1"]), &["number"]), Some(Coerced::Value(json!(1))));
+        assert_eq!(coerced(json!([1]), &["number"]), Some(Coerced::Value(json!(1))));
+        assert_eq!(coerced(json!([1, 2]), &["number"]), None);
+        assert_eq!(coerced(json!(null), &["array"]), Some(Coerced::Array));
+        assert_eq!(coerced(json!({}), &["array"]), None);
+        assert_eq!(coerced(json!([{}]), &["object"]), None);
+        assert_eq!(coerce(&json!("1"), &["array"], false, &|_| None), None);
+        let large = json!([12_345_678_901_234_567_890_123.0]);
+        assert_eq!(coerce(&large, &["number"], true, &|_| Some("12345678901234567890123")), None);
     }
 }

@@ -5,40 +5,40 @@ use serde_json::Value;
 use super::super::pointer;
 use crate::format::document::edit::Edit;
 
+/// Gives the text of a scalar, as the file spells it.
+pub(in super::super) type Texts<'d> = &'d dyn Fn(&str) -> Option<&'d str>;
+
 /// A value, or a part of one, under repair.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Draft {
+#[derive(Clone)]
+pub(super) struct Draft<'d> {
     /// The value now.
     pub(super) value: Value,
     /// The edits so far; their pointers begin at the whole value.
     pub(super) edits: Vec<Edit>,
     /// The place of this part in the whole value.
     root: String,
-    /// The spellings of numbers, by pointer.
-    spellings: Vec<(String, String)>,
+    /// Places of values that went elsewhere, with their new ones.
+    ways: Vec<(String, String)>,
+    texts: Texts<'d>,
 }
 
-impl Draft {
-    pub(super) fn new(value: Value, spellings: Vec<(String, String)>) -> Self {
-        Draft { value, edits: Vec::new(), root: String::new(), spellings }
+impl<'d> Draft<'d> {
+    pub(super) fn new(value: Value, texts: Texts<'d>) -> Self {
+        Draft { value, edits: Vec::new(), root: String::new(), ways: Vec::new(), texts }
     }
 
     /// A copy of a part, without edits.
     pub(super) fn part(&self, at: &str) -> Self {
         let value = self.get(at).cloned().unwrap_or_default();
-        let spellings = self.spellings.iter();
-        let spellings =
-            spellings.filter_map(|(place, spelling)| Some((below(place, at)?.to_owned(), spelling.clone())));
-        Draft { value, edits: Vec::new(), root: self.whole(at), spellings: spellings.collect() }
+        Draft { value, edits: Vec::new(), root: self.whole(at), ways: self.ways.clone(), texts: self.texts }
     }
 
     /// Takes a repaired part in place of the one at `at`.
-    pub(super) fn adopt(&mut self, at: &str, part: Draft) {
+    pub(super) fn adopt(&mut self, at: &str, part: Draft<'d>) {
         if let Some(value) = self.value.pointer_mut(at) {
             *value = part.value;
             self.edits.extend(part.edits);
-            self.lift(at);
-            self.lay(at, part.spellings);
+            self.ways = part.ways;
         }
     }
 
@@ -46,15 +46,20 @@ impl Draft {
         self.value.pointer(at)
     }
 
-    /// The spelling of the number at a place, or of the only one in an array there.
-    pub(super) fn spelling(&self, at: &str) -> Option<&str> {
-        let found = self.spellings.iter().find(|(place, _)| matches!(below(place, at), Some("" | "/0")));
-        found.map(|(_, spelling)| spelling.as_str())
-    }
-
     /// The pointer into the whole value.
     pub(super) fn whole(&self, at: &str) -> String {
         format!("{}{at}", self.root)
+    }
+
+    /// The text of a scalar in the file; none if it was not there.
+    pub(super) fn text(&self, at: &str) -> Option<&'d str> {
+        let mut place = self.whole(at);
+        for (from, to) in self.ways.iter().rev() {
+            if let Some(rest) = place.strip_prefix(to).filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+                place = format!("{from}{rest}");
+            }
+        }
+        (self.texts)(&place)
     }
 
     /// Replaces an existing value.
@@ -63,7 +68,6 @@ impl Draft {
         if let Some(place) = self.value.pointer_mut(at) {
             *place = value.clone();
             self.edits.push(Edit::Set { pointer, value });
-            self.lift(at);
         }
     }
 
@@ -77,7 +81,6 @@ impl Draft {
 
     pub(super) fn remove(&mut self, at: &str) {
         let pointer = self.whole(at);
-        self.lift(at);
         if self.take(at).is_some() {
             self.edits.push(Edit::Remove { pointer });
         }
@@ -86,22 +89,21 @@ impl Draft {
     pub(super) fn rename(&mut self, at: &str, key: &str) {
         let pointer = self.whole(at);
         let Some((parent, _)) = pointer::split(at) else { return };
-        let (target, spellings) = (pointer::join(parent, key), self.lift(at));
         if let Some(value) = self.take(at) {
-            self.put(&target, value);
-            self.lay(&target, spellings);
+            let to = pointer::join(parent, key);
+            self.put(&to, value);
+            self.ways.push((pointer.clone(), self.whole(&to)));
             self.edits.push(Edit::Rename { pointer, key: key.to_owned() });
         }
     }
 
     /// Moves a value to a place whose parent exists.
     pub(super) fn relocate(&mut self, from: &str, to: &str) {
-        let edit = Edit::Move { from: self.whole(from), to: self.whole(to) };
-        let spellings = self.lift(from);
         if let Some(value) = self.take(from) {
             self.put(to, value);
-            self.lay(to, spellings);
-            self.edits.push(edit);
+            let (from, to) = (self.whole(from), self.whole(to));
+            self.ways.push((from.clone(), to.clone()));
+            self.edits.push(Edit::Move { from, to });
         }
     }
 
@@ -109,27 +111,9 @@ impl Draft {
         let pointer = self.whole(at);
         if let Some(place) = self.value.pointer_mut(at) {
             *place = Value::Array(vec![place.take()]);
+            self.ways.push((pointer.clone(), format!("{pointer}/0")));
             self.edits.push(Edit::WrapArray { pointer });
-            let spellings = self.lift(at);
-            self.lay(&format!("{at}/0"), spellings);
         }
-    }
-
-    /// Takes the spellings out that are at or below a place.
-    fn lift(&mut self, at: &str) -> Vec<(String, String)> {
-        let mut lifted = Vec::new();
-        self.spellings.retain_mut(|(place, spelling)| match below(place, at) {
-            Some(rest) => {
-                lifted.push((rest.to_owned(), std::mem::take(spelling)));
-                false
-            }
-            None => true,
-        });
-        lifted
-    }
-
-    fn lay(&mut self, at: &str, spellings: Vec<(String, String)>) {
-        self.spellings.extend(spellings.into_iter().map(|(rest, spelling)| (format!("{at}{rest}"), spelling)));
     }
 
     fn put(&mut self, at: &str, value: Value) -> bool {
@@ -139,7 +123,7 @@ impl Draft {
                 map.insert(last, value);
                 true
             }
-            Some(Value::Array(items)) if last.parse() == Ok(items.len()) => {
+            Some(Value::Array(items)) if pointer::index(&last) == Some(items.len()) => {
                 items.push(value);
                 true
             }
@@ -152,21 +136,10 @@ impl Draft {
         match self.value.pointer_mut(parent)? {
             Value::Object(map) => map.remove(&last),
             Value::Array(items) => {
-                let index = last.parse::<usize>().ok().filter(|index| *index < items.len())?;
-                let length = items.len();
-                let value = items.remove(index);
-                for next in index + 1..length {
-                    let spellings = self.lift(&format!("{parent}/{next}"));
-                    self.lay(&format!("{parent}/{}", next - 1), spellings);
-                }
-                Some(value)
+                let index = pointer::index(&last).filter(|index| *index < items.len())?;
+                Some(items.remove(index))
             }
             _ => None,
         }
     }
-}
-
-/// The rest of a pointer to a place at or below another.
-fn below<'p>(pointer: &'p str, at: &str) -> Option<&'p str> {
-    pointer.strip_prefix(at).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }

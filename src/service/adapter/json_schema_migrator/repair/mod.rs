@@ -6,28 +6,30 @@
 mod coerce;
 mod draft;
 mod effort;
+mod names;
 mod structure;
 mod tally;
 mod walk;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use self::{
-    draft::Draft,
+    draft::{Draft, Texts},
     effort::Effort,
-    structure::{Structure, ValueMap},
+    structure::{Structure, ValueMap, put},
     walk::Guided,
 };
 use super::{
     kind::{Kind, Tally},
     library::Read,
     params::{DefaultMode, Fixes, Params, Step},
+    pointer,
     schema::{Problem, Schema},
 };
 use crate::{
-    base::error::{Code, Error},
+    base::{error::Error, path::RepoPath},
     format::document::edit::Edit,
 };
 
@@ -40,9 +42,6 @@ pub(super) struct Plan<'p> {
 
 /// A step of a chain of versions, its own schema, and its fixes.
 type Link<'p> = (&'p Step, Option<Schema>, Stage<'p>);
-
-/// Lists the spellings of numbers, by pointer.
-type Spellings<'a> = &'a dyn Fn() -> Vec<(String, String)>;
 
 /// The fixes of one step.
 struct Stage<'p> {
@@ -73,32 +72,40 @@ pub(super) struct Repaired {
 }
 
 impl<'p> Stage<'p> {
-    fn parse(fixes: &'p Fixes) -> Result<Self, Error> {
-        let values = fixes.values.iter().filter(|(at, _)| at.starts_with('#'));
-        let values: BTreeMap<&str, ValueMap> = values.map(|(at, map)| (at.as_str(), ValueMap::new(map))).collect();
-        Ok(Stage { structure: Structure::parse(fixes)?, guided: Guided { fixes, values } })
+    fn new(fixes: &'p Fixes, schema: Option<&Schema>) -> Result<Self, Error> {
+        let places = fixes.values.iter().filter(|(at, _)| at.starts_with('#'));
+        let values = places.map(|(at, map)| (at.as_str(), ValueMap::new(map))).collect();
+        if let Some(schema) = schema {
+            schema.check_places(fixes.values.keys().filter(|at| at.starts_with('#')))?;
+        }
+        Ok(Stage { structure: Structure::new(fixes), guided: Guided { fixes, values } })
     }
 }
 
 impl<'p> Plan<'p> {
     /// Reads the schemas and fixes.
     pub(super) fn load(params: &'p Params, read: Read<'_>) -> Result<Self, Error> {
+        let schema = Schema::load(&params.schema, params, read)?;
         let steps = match &params.fixes.steps {
             None => None,
             Some(steps) => {
                 let mut chain = Vec::new();
                 for step in &steps.chain {
-                    if step.fixes.steps.is_some() {
-                        return Err(Error::new(Code::InvalidInput, "a step of `fixes.steps` has steps of its own"));
-                    }
-                    let schema = step.schema.as_ref().map(|source| Schema::load(source, params, read)).transpose()?;
-                    chain.push((step, schema, Stage::parse(&step.fixes)?));
+                    let own = step.schema.as_ref().map(|source| Schema::load(source, params, read)).transpose()?;
+                    let stage = Stage::new(&step.fixes, Some(own.as_ref().unwrap_or(&schema)))?;
+                    chain.push((step, own, stage));
                 }
                 Some((steps.version_member.as_str(), chain))
             }
         };
-        let schema = Schema::load(&params.schema, params, read)?;
-        Ok(Plan { schema, stage: Stage::parse(&params.fixes)?, steps })
+        let stage = Stage::new(&params.fixes, Some(&schema))?;
+        Ok(Plan { schema, stage, steps })
+    }
+
+    /// The files of the schemas.
+    pub(super) fn files(&self) -> BTreeSet<&RepoPath> {
+        let own = self.steps.iter().flat_map(|(_, chain)| chain.iter().filter_map(|(_, schema, _)| schema.as_ref()));
+        own.chain([&self.schema]).flat_map(|schema| &schema.library.files).collect()
     }
 
     /// The violations of a value.
@@ -106,32 +113,23 @@ impl<'p> Plan<'p> {
         self.schema.problems(value)
     }
 
-    /// Repairs a value. It asks for the spellings of its numbers if it needs them, and `is_over` if it has to stop.
-    pub(super) fn repair(&self, value: &Value, spellings: Spellings<'_>, is_over: &dyn Fn() -> bool) -> Outcome {
+    /// Repairs a value. `texts` gives the text of a scalar in the file; the repair stops if `is_over`.
+    pub(super) fn repair(&self, value: &Value, texts: Texts<'_>, is_over: &dyn Fn() -> bool) -> Outcome {
         if self.schema.accepts(value) {
             return Outcome::Valid;
         }
-        let (mut draft, mut doubts) = (Draft::new(value.clone(), spellings()), Vec::new());
-        let effort = Effort::new(value, is_over);
+        let (mut draft, effort) = (Draft::new(value.clone(), texts), Effort::new(value, is_over));
         for leg in self.legs(value) {
-            leg.stage.structure.apply(&mut draft, &mut doubts, &mut Tally::default());
-            leg.go_on(&mut draft, &mut Tally::default());
-            let Some(schema) = leg.schema else { continue };
-            if schema.accepts(&draft.value) {
-                continue;
+            if let Err(problem) = leg.at_pointers(&mut draft, &mut Tally::default()) {
+                return Outcome::Unfixable(vec![problem]);
             }
-            let (walked, more) = walk::walk(schema, &leg.stage.guided, draft, &effort);
-            draft = walked;
-            let left = schema.problems(&draft.value);
-            if !left.is_empty() {
-                doubts.extend(more);
-                return Outcome::Unfixable(reasons(doubts, left));
+            let Some(schema) = leg.schema.filter(|schema| !schema.accepts(&draft.value)) else { continue };
+            let walked = walk::walk(schema, &leg.stage.guided, draft, &effort);
+            draft = walked.draft;
+            let left = if leg.is_checked { schema.problems(&draft.value) } else { Vec::new() };
+            if !left.is_empty() || !walked.conflicts.is_empty() {
+                return Outcome::Unfixable(reasons([walked.conflicts, walked.doubts].concat(), left));
             }
-        }
-        // A value that could not go to its new place is not to be lost.
-        doubts.retain(|doubt| draft.get(&doubt.pointer).is_none());
-        if !doubts.is_empty() {
-            return Outcome::Unfixable(doubts);
         }
         let tally = self.count(value, &draft.value);
         Outcome::Repaired(Repaired { value: draft.value, edits: draft.edits, tally })
@@ -142,24 +140,26 @@ impl<'p> Plan<'p> {
         let mut legs = Vec::new();
         if let Some((member, chain)) = &self.steps {
             let version = value.pointer(member).unwrap_or(&Value::Null);
-            let steps = chain.iter().skip_while(|(step, _, _)| step.from != *version);
-            legs.extend(steps.map(|(step, schema, stage)| Leg {
+            let first = chain.iter().position(|(step, _, _)| step.from == *version).unwrap_or(chain.len());
+            legs.extend(chain[first..].iter().map(|(step, own, stage)| Leg {
                 version: Some((*member, &step.to)),
-                schema: schema.as_ref(),
+                // Only the last step may have fixes by the schema and no schema of its own.
+                schema: own.as_ref().or_else(|| stage.guided.fixes.need_schema().then_some(&self.schema)),
+                is_checked: own.is_some(),
                 stage,
             }));
         }
-        legs.push(Leg { version: None, schema: Some(&self.schema), stage: &self.stage });
+        legs.push(Leg { version: None, schema: Some(&self.schema), is_checked: true, stage: &self.stage });
         legs
     }
 
     /// Counts the fixes at pointers, and the differences between their result and the repaired value.
     fn count(&self, before: &Value, after: &Value) -> Tally {
-        let (mut draft, mut doubts, mut tally) = (Draft::new(before.clone(), Vec::new()), Vec::new(), Tally::default());
+        let (mut draft, mut tally) = (Draft::new(before.clone(), &|_| None), Tally::default());
         let legs = self.legs(before);
         for leg in &legs {
-            leg.stage.structure.apply(&mut draft, &mut doubts, &mut tally);
-            leg.go_on(&mut draft, &mut tally);
+            // They were made before.
+            let _ = leg.at_pointers(&mut draft, &mut tally);
         }
         let guided = || legs.iter().map(|leg| &leg.stage.guided);
         let maps: Vec<&ValueMap> = guided().flat_map(|guided| guided.values.values()).collect();
@@ -173,20 +173,25 @@ impl<'p> Plan<'p> {
 struct Leg<'a> {
     /// The place of the version, and the version after the stage; none at the end.
     version: Option<(&'a str, &'a Value)>,
+    /// The schema that guides its fixes.
     schema: Option<&'a Schema>,
+    /// True if the result has to fit the schema.
+    is_checked: bool,
     stage: &'a Stage<'a>,
 }
 
 impl Leg<'_> {
-    /// Writes the version that a step leads to.
-    fn go_on(&self, draft: &mut Draft, tally: &mut Tally) {
-        let Some((member, version)) = self.version else { return };
-        match draft.get(member) {
-            Some(old) if old == version => return,
-            Some(_) => draft.set(member, version.clone()),
-            None => draft.insert(member, version.clone()),
+    /// Makes the fixes at pointers, and writes the version that a step leads to.
+    fn at_pointers(&self, draft: &mut Draft<'_>, tally: &mut Tally) -> Result<(), Problem> {
+        self.stage.structure.apply(draft, tally)?;
+        let Some((member, version)) = self.version else { return Ok(()) };
+        let parent = pointer::split(member).and_then(|(parent, _)| draft.get(parent));
+        if draft.get(member).is_none() && !parent.is_some_and(Value::is_object) {
+            let reason = "the object of the version is missing, so that it can't be written".to_owned();
+            return Err(Problem { pointer: member.to_owned(), keyword: "steps".to_owned(), reason });
         }
-        tally.add(Kind::Steps, true);
+        tally.add(Kind::Steps, put(draft, member, version));
+        Ok(())
     }
 }
 

@@ -1,17 +1,21 @@
 //! Fixes at pointers, whatever the schema says: rename, move, set, wrap, and maps of values.
+//!
+//! The parameters are free of contradictions, so that the fixes of one kind do not meet. A fix that can't be made in a file
+//! makes the file one that can't be repaired.
 
-use serde_json::Value;
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
 
 use super::{
     super::{
         kind::{Kind, Tally},
         params::{Fixes, Wrap},
-        pointer::{self, Found, Pattern},
+        pointer::{self, Pattern},
         schema::Problem,
     },
     draft::Draft,
 };
-use crate::base::error::{Code, Error};
 
 /// The fixes at pointers, read once.
 #[derive(Debug, Default)]
@@ -45,61 +49,49 @@ impl ValueMap {
 }
 
 impl Structure {
-    /// Reads the fixes; a pointer that is none is `invalid_input`.
-    pub(super) fn parse(fixes: &Fixes) -> Result<Self, Error> {
-        let mut structure = Structure::default();
-        for (from, to) in &fixes.rename {
-            let pattern = parse("rename", from)?;
-            let key = new_key(&pattern, to).ok_or_else(|| {
-                let wrong = format!("`fixes.rename` has `{from}` and `{to}`, which is not a name in the same object");
-                Error::new(Code::InvalidInput, wrong).hint("give a name, or use `fixes.move` for another place")
-            })?;
-            structure.rename.push((pattern, key));
+    /// Reads the fixes.
+    pub(super) fn new(fixes: &Fixes) -> Self {
+        let mut rename: Vec<(Pattern, String)> =
+            fixes.rename.iter().map(|(from, to)| (Pattern::parse(from), new_name(to))).collect();
+        rename.sort_by_key(|(from, _)| from.depth());
+        let mut wrap: Vec<Pattern> = match &fixes.wrap_array {
+            Some(Wrap::At(pointers)) => pointers.iter().map(|at| Pattern::parse(at)).collect(),
+            _ => Vec::new(),
+        };
+        wrap.sort_by_key(Pattern::depth);
+        let values = fixes.values.iter().filter(|(at, _)| !at.starts_with('#'));
+        Structure {
+            rename,
+            moves: fixes.moves.iter().map(|(from, to)| (Pattern::parse(from), Pattern::parse(to))).collect(),
+            set: fixes.set.iter().map(|(at, value)| (Pattern::parse(at), value.clone())).collect(),
+            wrap,
+            values: values.map(|(at, map)| (Pattern::parse(at), ValueMap::new(map))).collect(),
         }
-        for (from, to) in &fixes.moves {
-            let (source, target) = (parse("move", from)?, parse("move", to)?);
-            if source.wildcards() < target.wildcards() || source.split().is_none() || target.split().is_none() {
-                let wrong = format!("`fixes.move` has `{from}` and `{to}`, which do not name the same places");
-                return Err(Error::new(Code::InvalidInput, wrong).hint("give the second as many `*` as the first"));
-            }
-            structure.moves.push((source, target));
-        }
-        for (at, value) in &fixes.set {
-            structure.set.push((parse("set", at)?, value.clone()));
-        }
-        if let Some(Wrap::At(pointers)) = &fixes.wrap_array {
-            for at in pointers {
-                structure.wrap.push(parse("wrap_array", at)?);
-            }
-        }
-        for (at, map) in fixes.values.iter().filter(|(at, _)| !at.starts_with('#')) {
-            structure.values.push((parse("enum", at)?, ValueMap::new(map)));
-        }
-        Ok(structure)
     }
 
-    /// Makes the fixes, in the order rename, move, set, wrap, values.
-    pub(super) fn apply(&self, draft: &mut Draft, doubts: &mut Vec<Problem>, tally: &mut Tally) {
+    /// Makes the fixes, in the order rename, move, set, wrap, values. The error is one that can't be made in this file.
+    pub(super) fn apply(&self, draft: &mut Draft, tally: &mut Tally) -> Result<(), Problem> {
         for (pattern, key) in &self.rename {
             for found in pattern.find(&draft.value, false) {
-                tally.add(Kind::Rename, rename(draft, doubts, &found.pointer, key));
+                rename(draft, &found.pointer, key).map_err(|reason| problem(&found.pointer, "rename", reason))?;
+                tally.add(Kind::Rename, true);
             }
         }
-        for (from, to) in &self.moves {
-            // From the end, so that an item that leaves an array does not move the next one.
-            for found in from.find(&draft.value, false).iter().rev() {
-                tally.add(Kind::Move, relocate(draft, doubts, found, to));
-            }
+        for (from, to) in self.ways(&draft.value)? {
+            relocate(draft, &from, &to).map_err(|reason| problem(&from, "move", reason))?;
+            tally.add(Kind::Move, true);
         }
         for (pattern, value) in &self.set {
             for found in pattern.find(&draft.value, true) {
-                tally.add(Kind::Set, set(draft, &found.pointer, value));
+                tally.add(Kind::Set, put(draft, &found.pointer, value));
             }
         }
-        for found in self.wrap.iter().flat_map(|pattern| pattern.find(&draft.value, false)).collect::<Vec<_>>() {
-            if draft.get(&found.pointer).is_some_and(|value| !value.is_array()) {
-                draft.wrap(&found.pointer);
-                tally.add(Kind::WrapArray, true);
+        for pattern in &self.wrap {
+            for found in pattern.find(&draft.value, false) {
+                if draft.get(&found.pointer).is_some_and(|value| !value.is_array()) {
+                    draft.wrap(&found.pointer);
+                    tally.add(Kind::WrapArray, true);
+                }
             }
         }
         for (pattern, map) in &self.values {
@@ -110,30 +102,46 @@ impl Structure {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// The moves in a value: all old places with their new ones. None of them may lead through another.
+    fn ways(&self, value: &Value) -> Result<Vec<(String, String)>, Problem> {
+        let found = self.moves.iter().flat_map(|(from, to)| {
+            from.find(value, false).into_iter().map(|found| (found.pointer.clone(), to.fill(&found)))
+        });
+        let ways: Vec<(String, String)> = found.filter(|(from, to)| from != to).collect();
+        let sources: BTreeSet<&str> = ways.iter().map(|(from, _)| from.as_str()).collect();
+        let targets: BTreeSet<&str> = ways.iter().map(|(_, to)| to.as_str()).collect();
+        for (from, to) in &ways {
+            let meets = heads(to).any(|head| sources.contains(head)) || heads(from).any(|head| targets.contains(head));
+            if meets {
+                return Err(problem(from, "move", format!("`{to}` is at, or inside, a value that moves")));
+            }
+        }
+        Ok(ways)
     }
 }
 
-fn parse(fix: &str, text: &str) -> Result<Pattern, Error> {
-    Pattern::parse(text).ok_or_else(|| {
-        Error::new(Code::InvalidInput, format!("`fixes.{fix}` has `{text}`, which is not a JSON Pointer"))
-            .hint("begin with `/`, as in `/servers/*/port`")
-    })
+/// The name that the target of a renaming means: a name, or a pointer into the same object.
+fn new_name(to: &str) -> String {
+    match to.starts_with('/') {
+        true => pointer::split(to).map(|(_, name)| name).unwrap_or_default(),
+        false => to.to_owned(),
+    }
 }
 
-/// The new name that the target of a renaming means; none if it is in another object.
-fn new_key(from: &Pattern, to: &str) -> Option<String> {
-    let (parent, last) = from.split()?;
-    let key = if to.starts_with('/') {
-        let target = Pattern::parse(to)?;
-        let (beside, key) = target.split()?;
-        (beside == parent).then(|| key.to_owned())?
-    } else {
-        to.to_owned()
-    };
-    (last != "*" && key != "*").then_some(key)
+/// A pointer, and those to the values around it.
+fn heads(pointer: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(pointer), |pointer| pointer.rsplit_once('/').map(|(head, _)| head))
 }
 
-fn set(draft: &mut Draft, at: &str, value: &Value) -> bool {
+fn problem(pointer: &str, keyword: &str, reason: String) -> Problem {
+    Problem { pointer: pointer.to_owned(), keyword: keyword.to_owned(), reason }
+}
+
+/// Sets a value whose parent exists; false if it is that already.
+pub(super) fn put(draft: &mut Draft, at: &str, value: &Value) -> bool {
     match draft.get(at) {
         Some(old) if old == value => return false,
         Some(_) => draft.set(at, value.clone()),
@@ -142,59 +150,44 @@ fn set(draft: &mut Draft, at: &str, value: &Value) -> bool {
     true
 }
 
-fn rename(draft: &mut Draft, doubts: &mut Vec<Problem>, at: &str, key: &str) -> bool {
-    let Some((parent, old)) = pointer::split(at) else { return false };
-    let Some(Value::Object(map)) = draft.get(parent) else { return false };
-    if old == key {
-        return false;
+fn rename(draft: &mut Draft, at: &str, key: &str) -> Result<(), String> {
+    let Some((parent, old)) = pointer::split(at) else { return Ok(()) };
+    match draft.get(parent) {
+        Some(Value::Object(map)) if map.contains_key(key) => {
+            Err(format!("both `{old}` and `{key}` exist, so that the name can't change"))
+        }
+        Some(Value::Object(_)) => {
+            draft.rename(at, key);
+            Ok(())
+        }
+        _ => Err("it is an item of an array, which has no name".to_owned()),
     }
-    if map.contains_key(key) {
-        let reason = format!("both `{old}` and `{key}` exist, so that the name can't change");
-        doubts.push(Problem { pointer: at.to_owned(), keyword: "rename".to_owned(), reason });
-        return false;
-    }
-    draft.rename(at, key);
-    true
 }
 
-fn relocate(draft: &mut Draft, doubts: &mut Vec<Problem>, found: &Found, to: &Pattern) -> bool {
-    let (from, target) = (&found.pointer, to.fill(found));
-    if *from == target {
-        return false;
+fn relocate(draft: &mut Draft, from: &str, to: &str) -> Result<(), String> {
+    let home = pointer::split(from).and_then(|(parent, _)| draft.get(parent));
+    if !home.is_some_and(Value::is_object) {
+        return Err("it is an item of an array, and only members of objects move".to_owned());
     }
-    match way(draft, from, &target) {
-        Ok(missing) => {
-            for at in missing.iter().rev() {
-                draft.insert(at, Value::Object(serde_json::Map::new()));
-            }
-            draft.relocate(from, &target);
-            true
-        }
-        Err(reason) => {
-            doubts.push(Problem { pointer: from.clone(), keyword: "move".to_owned(), reason });
-            false
-        }
+    for at in missing(draft, to)?.iter().rev() {
+        draft.insert(at, Value::Object(Map::new()));
     }
+    draft.relocate(from, to);
+    Ok(())
 }
 
 /// The objects that are missing on the way to a place, from the inside; the error is the reason that a value can't go there.
-fn way(draft: &Draft, from: &str, target: &str) -> Result<Vec<String>, String> {
+fn missing(draft: &Draft, target: &str) -> Result<Vec<String>, String> {
     if draft.get(target).is_some() {
         return Err(format!("`{target}` exists already, so that the value can't go there"));
     }
-    if target.starts_with(&format!("{from}/")) {
-        return Err(format!("`{target}` is inside the value itself"));
-    }
     let mut missing = Vec::new();
-    let mut parent = pointer::split(target).map(|(parent, _)| parent.to_owned());
-    while let Some(at) = parent {
-        match draft.get(&at) {
+    for at in heads(target).skip(1) {
+        match draft.get(at) {
             Some(Value::Object(_)) => break,
             Some(_) => return Err(format!("`{at}` is not an object, so that the value can't go to `{target}`")),
-            None => {}
+            None => missing.push(at.to_owned()),
         }
-        parent = pointer::split(&at).map(|(parent, _)| parent.to_owned());
-        missing.push(at);
     }
     Ok(missing)
 }

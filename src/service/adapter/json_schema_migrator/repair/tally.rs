@@ -18,7 +18,7 @@ pub(super) struct Rules<'a> {
 /// Counts the differences between a value after the fixes at pointers and the result.
 ///
 /// An added member or item is a default and a missing one is removed, each with all that it holds. A replaced value is one that
-/// a map names, an array of the old one, a default in place of nothing, or a coercion.
+/// maps name, an array of the old one, which may differ in turn, a default in place of nothing, or a coercion.
 pub(super) fn differences(before: &Value, after: &Value, rules: &Rules<'_>, tally: &mut Tally) {
     match (before, after) {
         _ if before == after => {}
@@ -36,20 +36,28 @@ pub(super) fn differences(before: &Value, after: &Value, rules: &Rules<'_>, tall
             new.iter().skip(old.len()).for_each(|_| tally.add(Kind::Defaults, true));
             old.iter().skip(new.len()).for_each(|_| tally.add(Kind::RemoveUnknown, true));
         }
-        (_, Value::Array(new)) if matches!(new.as_slice(), [only] if only == before) => {
+        (_, _) if rules.maps(before, after) => tally.add(Kind::Enum, true),
+        (_, Value::Array(new)) if new.len() == 1 && (new[0] == *before || !rules.fills(before)) => {
             tally.add(Kind::WrapArray, true);
+            differences(before, &new[0], rules, tally);
         }
-        (_, _) => {
-            let is_mapped = rules.maps.iter().any(|map| map.get(before) == Some(after));
-            let is_filled = rules.fills_empty && (before.is_null() || before == "");
-            tally.add(
-                match (is_mapped, is_filled) {
-                    (true, _) => Kind::Enum,
-                    (false, true) => Kind::Defaults,
-                    (false, false) => Kind::Coerce,
-                },
-                true,
-            );
+        (_, _) if rules.fills(before) => tally.add(Kind::Defaults, true),
+        (_, _) => tally.add(Kind::Coerce, true),
+    }
+}
+
+impl Rules<'_> {
+    /// True if the maps of the stages make the new value of the old one.
+    fn maps(&self, before: &Value, after: &Value) -> bool {
+        let mut reached = vec![before];
+        for map in &self.maps {
+            let more: Vec<&Value> = reached.iter().filter_map(|old| map.get(old)).collect();
+            reached.extend(more);
         }
+        reached[1..].contains(&after)
+    }
+
+    fn fills(&self, before: &Value) -> bool {
+        self.fills_empty && (before.is_null() || before == "")
     }
 }

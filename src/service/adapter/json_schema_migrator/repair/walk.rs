@@ -14,9 +14,10 @@ use super::{
         pointer::join,
         schema::{Problem, Schema},
     },
-    coerce::{coerce, is},
+    coerce::{Coerced, coerce, is},
     draft::Draft,
     effort::Effort,
+    names::{self, may_mean},
     structure::ValueMap,
 };
 
@@ -34,32 +35,44 @@ pub(super) struct Guided<'p> {
 }
 
 /// A walk, and its value.
-pub(super) struct Walk<'w> {
+struct Walk<'w, 'd> {
     schema: &'w Schema,
     guided: &'w Guided<'w>,
-    draft: Draft,
+    draft: Draft<'d>,
+    /// The whole value before the walk.
+    before: &'w Value,
+    /// The results of value maps, by pointer. They are not changed any more.
+    mapped: BTreeMap<String, Value>,
     /// The members that each object has to have, by pointer.
     required: BTreeMap<String, BTreeSet<String>>,
     doubts: Vec<Problem>,
+    conflicts: Vec<Problem>,
     /// True within an alternative, in which no default is inserted.
     is_alternative: bool,
     depth: usize,
     effort: &'w Effort<'w>,
 }
 
-/// Walks until nothing changes; returns the value and the reasons that fixes were not made.
-pub(super) fn walk(schema: &Schema, guided: &Guided<'_>, draft: Draft, effort: &Effort<'_>) -> (Draft, Vec<Problem>) {
-    let mut walk = Walk::new(schema, guided, draft, effort);
-    let Some(whole) = schema.library.whole() else { return (walk.draft, Vec::new()) };
+/// The result of a walk.
+pub(super) struct Walked<'d> {
+    /// The value with its edits.
+    pub(super) draft: Draft<'d>,
+    /// The reasons that fixes were not made.
+    pub(super) doubts: Vec<Problem>,
+    /// The reasons that the file can't be repaired.
+    pub(super) conflicts: Vec<Problem>,
+}
+
+/// Walks until nothing changes.
+pub(super) fn walk<'d>(schema: &Schema, guided: &Guided<'_>, draft: Draft<'d>, effort: &Effort<'_>) -> Walked<'d> {
+    let before = draft.value.clone();
+    let mut walk = Walk::new(schema, guided, draft, (&before, effort));
     for round in 0..MOST_WALKS {
-        let before = walk.draft.edits.len();
+        let edits = walk.draft.edits.len();
         walk.doubts.clear();
-        walk.visit(&whole, "");
-        if guided.fixes.removes() {
-            walk.remove_unevaluated();
-        }
+        schema.library.whole().into_iter().for_each(|whole| walk.round(&whole));
         // The second walk knows the required members of all subschemas.
-        if walk.draft.edits.len() == before && round > 0 {
+        if !walk.conflicts.is_empty() || (walk.draft.edits.len() == edits && round > 0) {
             break;
         }
     }
@@ -67,13 +80,30 @@ pub(super) fn walk(schema: &Schema, guided: &Guided<'_>, draft: Draft, effort: &
         let reason = "its alternatives have too many combinations to try them all".to_owned();
         walk.doubts.push(Problem { pointer: String::new(), keyword: "limit".to_owned(), reason });
     }
-    (walk.draft, walk.doubts)
+    Walked { draft: walk.draft, doubts: walk.doubts, conflicts: walk.conflicts }
 }
 
-impl<'w> Walk<'w> {
-    fn new(schema: &'w Schema, guided: &'w Guided<'w>, draft: Draft, effort: &'w Effort<'w>) -> Self {
-        let (required, doubts) = (BTreeMap::new(), Vec::new());
-        Walk { schema, guided, draft, required, doubts, is_alternative: false, depth: 0, effort }
+impl<'w, 'd> Walk<'w, 'd> {
+    fn new(
+        schema: &'w Schema,
+        guided: &'w Guided<'w>,
+        draft: Draft<'d>,
+        (before, effort): (&'w Value, &'w Effort<'w>),
+    ) -> Self {
+        let (mapped, required) = (BTreeMap::new(), BTreeMap::new());
+        let (doubts, conflicts, is_alternative, depth) = (Vec::new(), Vec::new(), false, 0);
+        Walk { schema, guided, draft, before, mapped, required, doubts, conflicts, is_alternative, depth, effort }
+    }
+
+    /// Makes the fixes by a subschema of the value under repair.
+    fn round(&mut self, place: &Place<'_>) {
+        self.visit(place, "");
+        let mode = self.guided.fixes.remove_mode();
+        if mode == Some(RemoveMode::All) || (self.guided.fixes.removes() && self.schema.has_unevaluated) {
+            for at in names::unnamed(self.schema, place, &self.draft.value, mode) {
+                self.draft.remove(&at);
+            }
+        }
     }
 
     fn visit(&mut self, place: &Place<'_>, at: &str) {
@@ -88,11 +118,8 @@ impl<'w> Walk<'w> {
 
     fn visit_shallow(&mut self, place: &Place<'_>, at: &str) {
         let library = &self.schema.library;
-        for reference in ["$ref", "$dynamicRef", "$recursiveRef"] {
-            let target = place.node.get(reference).and_then(Value::as_str);
-            if let Some(target) = target.and_then(|target| library.follow(place, target)) {
-                self.visit(&target, at);
-            }
+        for target in library.references(place) {
+            self.visit(&target, at);
         }
         if place.node.get("$ref").is_some() && library.draft_at(place) <= SchemaDraft::Seven {
             return;
@@ -120,14 +147,26 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Replaces a value by the new one of a map for this place in the schema.
+    /// Replaces a value by the new one of a map for this place in the schema. Old values are those before the walk.
     fn mapped(&mut self, place: &Place<'_>, at: &str) {
-        if self.guided.values.is_empty() {
-            return;
-        }
-        let map = self.guided.values.get(place.fragment().as_str());
-        if let Some(new) = self.draft.get(at).and_then(|old| map?.get(old)).cloned() {
-            self.draft.set(at, new);
+        let whole = self.draft.whole(at);
+        let map = match self.guided.values.is_empty() {
+            true => None,
+            false => self.schema.library.fragment(place).and_then(|place| self.guided.values.get(place.as_str())),
+        };
+        let Some(new) = map.and_then(|map| map.get(self.before.pointer(&whole)?)) else { return };
+        match self.mapped.get(&whole) {
+            Some(other) if other == new => {}
+            Some(_) => {
+                let reason = "two places of the schema map it to different values".to_owned();
+                self.conflicts.push(Problem { pointer: whole, keyword: "enum".to_owned(), reason });
+            }
+            None => {
+                if self.draft.get(at) != Some(new) {
+                    self.draft.set(at, new.clone());
+                }
+                self.mapped.insert(whole, new.clone());
+            }
         }
     }
 
@@ -138,16 +177,17 @@ impl<'w> Walk<'w> {
             _ => return,
         };
         let Some(value) = self.draft.get(at) else { return };
-        if types.iter().any(|kind| is(value, kind)) {
+        if types.iter().any(|kind| is(value, kind)) || self.mapped.contains_key(&self.draft.whole(at)) {
             return;
         }
         let fixes = self.guided.fixes;
-        if fixes.coerces()
-            && let Some(new) = coerce(value, &types, fixes.coerces_arrays(), self.draft.spelling(at))
-        {
-            self.draft.set(at, new);
-        } else if fixes.wraps_anywhere() && types.contains(&"array") {
-            self.draft.wrap(at);
+        let text = |below: &str| self.draft.text(&format!("{at}{below}"));
+        let coerced = fixes.coerces().then(|| coerce(value, &types, fixes.coerces_arrays(), &text)).flatten();
+        match coerced {
+            Some(Coerced::Value(new)) => self.draft.set(at, new),
+            Some(Coerced::Array) => self.draft.wrap(at),
+            None if fixes.wraps_anywhere() && types.contains(&"array") => self.draft.wrap(at),
+            None => {}
         }
     }
 
@@ -155,10 +195,9 @@ impl<'w> Walk<'w> {
         self.require(place.node.get("required"), at);
         for keyword in ["dependentRequired", "dependencies"] {
             let members = place.node.get(keyword).and_then(Value::as_object).into_iter().flatten();
-            for (name, names) in members {
-                if self.draft.get(&join(at, name)).is_some() {
-                    self.require(Some(names), at);
-                }
+            for (_, names) in members.filter(|(name, _)| self.draft.get(&join(at, name)).is_some()).collect::<Vec<_>>()
+            {
+                self.require(Some(names), at);
             }
         }
         self.remove_unknown(place, at);
@@ -166,14 +205,8 @@ impl<'w> Walk<'w> {
         for (name, part) in self.parts(place, at) {
             self.visit(&part, &join(at, &name));
         }
-        for keyword in ["dependentSchemas", "dependencies"] {
-            let names = place.node.get(keyword).and_then(Value::as_object).into_iter().flat_map(|map| map.keys());
-            for name in names {
-                let is_there = self.draft.get(&join(at, name)).is_some();
-                if let Some(part) = place.child(&[keyword, name]).filter(|_| is_there) {
-                    self.visit(&part, at);
-                }
-            }
+        for part in self.schema.library.dependents(place, |name| self.draft.get(&join(at, name)).is_some()) {
+            self.visit(&part, at);
         }
     }
 
@@ -188,52 +221,35 @@ impl<'w> Walk<'w> {
     /// The members of an object with the subschemas that rule them.
     fn parts<'s>(&self, place: &Place<'s>, at: &str) -> Vec<(String, Place<'s>)> {
         let Some(Value::Object(map)) = self.draft.get(at) else { return Vec::new() };
-        let mut parts = Vec::new();
-        for name in map.keys() {
-            let known = parts.len();
-            parts.extend(place.child(&["properties", name]).map(|part| (name.clone(), part)));
-            for pattern in self.schema.patterns(place, name) {
-                parts.extend(place.child(&["patternProperties", pattern]).map(|part| (name.clone(), part)));
+        let others = place.child(&["additionalProperties"]);
+        let parts = map.keys().flat_map(|name| {
+            let mut parts = self.schema.named(place, name);
+            if parts.is_empty() {
+                parts.extend(others.clone());
             }
-            if parts.len() == known {
-                parts.extend(place.child(&["additionalProperties"]).map(|part| (name.clone(), part)));
-            }
-        }
-        parts
+            parts.into_iter().map(|part| (name.clone(), part))
+        });
+        parts.collect()
     }
 
+    /// Removes the members that `additionalProperties` rejects.
     fn remove_unknown(&mut self, place: &Place<'_>, at: &str) {
         let fixes = self.guided.fixes;
-        let Some(Value::Object(map)) = self.draft.get(at) else { return };
-        let mode = fixes.remove_mode();
-        let all = mode == Some(RemoveMode::All);
-        let additional = place.child(&["additionalProperties"]);
-        let rules = additional.is_some() || (all && place.node.get("properties").is_some());
-        if !fixes.removes() || !rules {
+        let (Some(Value::Object(map)), Some(rule)) = (self.draft.get(at), place.child(&["additionalProperties"]))
+        else {
             return;
-        }
-        let goes = |name: &String| {
-            let is_known =
-                place.child(&["properties", name]).is_some() || !self.schema.patterns(place, name).is_empty();
-            !is_known
-                && match &additional {
-                    _ if all => true,
-                    Some(schema) if schema.node == &Value::Bool(false) => true,
-                    Some(schema) => mode == Some(RemoveMode::Failing) && !self.schema.accepts_at(schema, &map[name]),
-                    None => false,
-                }
         };
-        let names: Vec<String> = map.keys().filter(|name| goes(name)).cloned().collect();
+        let rejects = |value: &Value| match rule.node {
+            Value::Bool(accepts) => !accepts,
+            _ => fixes.remove_mode().is_some() && !self.schema.accepts_at(&rule, value),
+        };
+        let goes = |(name, value): &(&String, &Value)| rejects(value) && self.schema.named(place, name).is_empty();
+        let names: Vec<String> = match fixes.removes() {
+            true => map.iter().filter(goes).map(|(name, _)| name.clone()).collect(),
+            false => Vec::new(),
+        };
         for name in names {
             self.draft.remove(&join(at, &name));
-        }
-    }
-
-    fn remove_unevaluated(&mut self) {
-        for (at, names) in self.schema.unevaluated(&self.draft.value) {
-            for name in names {
-                self.draft.remove(&join(&at, &name));
-            }
         }
     }
 
@@ -276,14 +292,9 @@ impl<'w> Walk<'w> {
     }
 
     fn array(&mut self, place: &Place<'_>, at: &str) {
-        let keyword = if place.node.get("prefixItems").is_some() { "prefixItems" } else { "items" };
-        let tuple = place.list(keyword);
+        let (tuple, rest) = place.items();
         self.insert_items(place, &tuple, at);
         let items = self.draft.get(at).and_then(Value::as_array).map_or(0, Vec::len);
-        let rest = match place.node.get("items") {
-            Some(Value::Array(_)) => place.child(&["additionalItems"]),
-            _ => place.child(&["items"]),
-        };
         for n in 0..items {
             if let Some(part) = tuple.get(n).or(rest.as_ref()) {
                 self.visit(part, &join(at, &n.to_string()));
@@ -320,55 +331,46 @@ impl<'w> Walk<'w> {
         if branches.is_empty() || branches.iter().any(|branch| self.schema.accepts_at(branch, value)) {
             return;
         }
-        let likely: Vec<bool> = branches.iter().map(|branch| self.may_mean(branch, value)).collect();
+        let likely: Vec<bool> = branches.iter().map(|branch| may_mean(self.schema, branch, value)).collect();
         let only = likely.iter().filter(|likely| **likely).count() == 1;
-        let mut results: Vec<Draft> = Vec::new();
+        let (mut results, mut lossy): (Vec<Walk<'w, 'd>>, bool) = (Vec::new(), false);
         for (branch, likely) in branches.iter().zip(likely) {
-            let mut trial = Walk::new(self.schema, self.guided, self.draft.part(at), self.effort);
-            trial.is_alternative = self.is_alternative || !(only && likely);
-            trial.depth = self.depth;
-            trial.visit(branch, "");
-            // The second visit knows all required members, and the results of the first.
-            if !trial.draft.edits.is_empty() || !(trial.is_alternative || trial.required.is_empty()) {
-                trial.visit(branch, "");
-            }
-            let fits = self.schema.accepts_at(branch, &trial.draft.value);
-            if fits && results.iter().all(|other| other.value != trial.draft.value) {
-                results.push(trial.draft);
+            let Some(trial) = self.attempt(branch, at, only && likely) else { continue };
+            // A member that another alternative names is not unknown.
+            if !(only && likely) && names::loses(self.schema, &branches, value, &trial.draft.value) {
+                lossy = true;
+            } else if results.iter().all(|other| other.draft.value != trial.draft.value) {
+                results.push(trial);
             }
         }
-        match results.len() {
-            0 => {}
-            1 => results.into_iter().for_each(|part| self.draft.adopt(at, part)),
-            n => {
-                let reason = format!("{n} repairs fit different alternatives, and none is preferred");
-                self.doubts.push(Problem { pointer: self.draft.whole(at), keyword: keyword.to_owned(), reason });
+        let reason = match results.len() {
+            0 if !lossy => return,
+            0 => "an alternative would fit without members that another one names".to_owned(),
+            1 => {
+                for trial in results {
+                    self.draft.adopt(at, trial.draft);
+                    self.mapped = trial.mapped;
+                }
+                return;
             }
-        }
+            n => format!("{n} repairs fit different alternatives, and none is preferred"),
+        };
+        self.doubts.push(Problem { pointer: self.draft.whole(at), keyword: keyword.to_owned(), reason });
     }
 
-    /// True unless the type or a constant member says that a value does not mean an alternative.
-    fn may_mean(&self, branch: &Place<'_>, value: &Value) -> bool {
-        let mut place = branch.clone();
-        for _ in 0..DEEPEST {
-            let reference = place.node.get("$ref").and_then(Value::as_str);
-            match reference.and_then(|reference| self.schema.library.follow(&place, reference)) {
-                Some(target) => place = target,
-                None => break,
-            }
+    /// The value at a place repaired for an alternative; none if it does not fit that then.
+    fn attempt(&self, branch: &Place<'_>, at: &str, is_meant: bool) -> Option<Self> {
+        let mut trial = Walk::new(self.schema, self.guided, self.draft.part(at), (self.before, self.effort));
+        trial.is_alternative = self.is_alternative || !is_meant;
+        trial.depth = self.depth;
+        trial.mapped.clone_from(&self.mapped);
+        trial.round(branch);
+        // The second visit knows all required members, and the results of the first.
+        if !trial.draft.edits.is_empty() || !(trial.is_alternative || trial.required.is_empty()) {
+            trial.round(branch);
         }
-        let has_type = match place.node.get("type") {
-            Some(Value::String(kind)) => is(value, kind),
-            Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).any(|kind| is(value, kind)),
-            _ => true,
-        };
-        let properties = place.node.get("properties").and_then(Value::as_object).into_iter().flatten();
-        has_type
-            && properties.into_iter().all(|(name, part)| match (value.get(name), part.get("const"), part.get("enum")) {
-                (Some(member), Some(constant), _) => member == constant,
-                (Some(member), None, Some(Value::Array(values))) => values.contains(member),
-                (_, _, _) => true,
-            })
+        let fits = trial.conflicts.is_empty() && self.schema.accepts_at(branch, &trial.draft.value);
+        fits.then_some(trial)
     }
 }
 

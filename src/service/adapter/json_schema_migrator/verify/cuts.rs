@@ -19,10 +19,20 @@ pub(super) fn pointer(place: &[String]) -> String {
 }
 
 impl Changes {
+    /// The number of values that went elsewhere so far.
+    pub(super) fn ways(&self) -> usize {
+        self.ways.len()
+    }
+
     /// The place in the old text of a place in the value now.
     pub(super) fn origin(&self, place: &[String]) -> Vec<String> {
+        self.back(place, 0)
+    }
+
+    /// The place in the value after the first `ways` values had gone elsewhere.
+    pub(super) fn back(&self, place: &[String], ways: usize) -> Vec<String> {
         let mut place = place.to_vec();
-        for (from, to) in self.ways.iter().rev() {
+        for (from, to) in self.ways[ways..].iter().rev() {
             if place.starts_with(to) {
                 place = [from, &place[to.len()..]].concat();
             }
@@ -55,6 +65,11 @@ impl Changes {
             let cut = if length == to.len() { Cut::Member } else { Cut::Name };
             self.after.push(cut(pointer(&to[..length])));
         });
+    }
+
+    /// A value became the item of an array in its place.
+    pub(super) fn wrapped(&mut self, place: &[String]) {
+        self.ways.push((place.to_vec(), [place, &["0".to_owned()]].concat()));
     }
 
     /// Later names for the cuts of earlier fixes.

@@ -4,7 +4,11 @@
 //!
 //! The files of a schema are found here by another way than the proposer's: compilation names the one that is missing.
 
-use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use boon::{CompileError, Compiler, ErrorKind, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use jsonschema::{PatternOptions, Retrieve, Uri, Validator};
@@ -13,6 +17,7 @@ use url::Url;
 
 use super::{
     super::params::{Draft, Params, Source},
+    cuts::pointer,
     decimal,
 };
 use crate::{
@@ -35,8 +40,8 @@ pub(super) struct Judge {
     schemas: Schemas,
     index: SchemaIndex,
     counter: Validator,
-    /// Every `default` in the files of the schema.
-    pub(super) defaults: Vec<Value>,
+    /// The files of the schema.
+    pub(super) files: Vec<Value>,
 }
 
 /// A violation as the verifier reports it.
@@ -68,9 +73,7 @@ impl Judge {
             match compiled(&url, &files, params) {
                 Ok((schemas, index)) => {
                     let counter = counter(&url, &files, params)?;
-                    let mut defaults = Vec::new();
-                    files.values().for_each(|file| collect_defaults(file, &mut defaults));
-                    return Ok(Judge { schemas, index, counter, defaults });
+                    return Ok(Judge { schemas, index, counter, files: files.into_values().collect() });
                 }
                 Err(Missing::File(missing)) if files.len() < MOST_FILES && !files.contains_key(&missing) => {
                     let path = local(&missing, params, &homes)?;
@@ -109,6 +112,28 @@ impl Judge {
         let error = self.counter.iter_errors(value).next()?;
         let (pointer, reason) = (error.instance_path().as_str().to_owned(), error.masked_with("the value"));
         Some(Violation { pointer, reason: format!("{reason}, though another validator accepts it") })
+    }
+
+    /// The places of violations that do not depend on a choice between alternatives.
+    pub(super) fn violated(&self, value: &Value) -> BTreeSet<String> {
+        let mut places = BTreeSet::new();
+        let error = self.schemas.validate(value, self.index).err();
+        let mut open: Vec<&ValidationError<'_, '_>> = error.iter().collect();
+        while let Some(error) = open.pop() {
+            let at = error.instance_location.to_string();
+            let names: Vec<&str> = match &error.kind {
+                ErrorKind::Group | ErrorKind::Schema { .. } | ErrorKind::Reference { .. } | ErrorKind::AllOf => {
+                    open.extend(&error.causes);
+                    continue;
+                }
+                ErrorKind::Required { want } => want.clone(),
+                ErrorKind::AdditionalProperties { got } => got.iter().map(AsRef::as_ref).collect(),
+                _ => Vec::new(),
+            };
+            places.extend(names.iter().map(|name| format!("{at}{}", pointer(&[(*name).to_owned()]))));
+            places.insert(at);
+        }
+        places
     }
 
     /// The numbers of violations by keyword, each place of each keyword once; none if `jsonschema` accepts the value.
@@ -279,15 +304,4 @@ fn content(ctx: &Context<'_>, path: &RepoPath) -> Result<Value, Error> {
     let text = String::from_utf8(bytes).map_err(|_| refuse(&format!("`{path}` is not UTF-8")))?;
     json::parse_distinct(text.trim_start_matches('\u{feff}'))
         .map_err(|error| refuse(&format!("`{path}` is not JSON: {error}")))
-}
-
-fn collect_defaults(schema: &Value, defaults: &mut Vec<Value>) {
-    match schema {
-        Value::Object(map) => {
-            defaults.extend(map.get("default").cloned());
-            map.values().for_each(|value| collect_defaults(value, defaults));
-        }
-        Value::Array(items) => items.iter().for_each(|value| collect_defaults(value, defaults)),
-        _ => {}
-    }
 }

@@ -7,16 +7,18 @@
 mod changes;
 mod cuts;
 mod decimal;
+mod difference;
 mod expected;
+mod grounds;
 mod judge;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use self::{
+    changes::Texts,
     cuts::Changes,
     expected::expect,
+    grounds::Grounds,
     judge::{Judge, Violation},
 };
 use super::params::{Format, Params};
@@ -52,8 +54,7 @@ struct Tally {
 /// The objects of the measurement.
 struct Measure {
     params: Params,
-    judge: Judge,
-    defaults: Vec<Value>,
+    grounds: Grounds,
     allowed: Option<Globs>,
 }
 
@@ -138,14 +139,11 @@ fn snake(keyword: &str) -> String {
 impl Measure {
     fn new(ctx: &Context<'_>, params: Params) -> Result<Self, Error> {
         let judge = Judge::load(ctx, &params.schema, &params)?;
-        let mut defaults = judge.defaults.clone();
-        for step in params.fixes.steps.iter().flat_map(|steps| &steps.chain) {
-            if let Some(schema) = &step.schema {
-                defaults.extend(Judge::load(ctx, schema, &params)?.defaults);
-            }
-        }
+        let steps = params.fixes.steps.iter().flat_map(|steps| &steps.chain);
+        let own = steps.map(|step| step.schema.as_ref().map(|schema| Judge::load(ctx, schema, &params)).transpose());
+        let grounds = Grounds::new(judge, own.collect::<Result<_, _>>()?);
         let allowed = (!params.allow_invalid.is_empty()).then(|| Globs::parse(&params.allow_invalid)).transpose()?;
-        Ok(Measure { params, judge, defaults, allowed })
+        Ok(Measure { params, grounds, allowed })
     }
 
     /// The syntax of a file by its name, as the parameters say.
@@ -171,12 +169,13 @@ impl Measure {
         };
         let old = read(syntax, before);
         match &old {
-            Ok((_, document)) if self.judge.counts(&document.value) => tally.valid_before = 1,
-            Ok((_, document)) => tally.violations = self.judge.count(&document.value),
+            Ok((_, document)) if self.grounds.judge.counts(&document.value) => tally.valid_before = 1,
+            Ok((_, document)) => tally.violations = self.grounds.judge.count(&document.value),
             Err(_) => tally.violations = BTreeMap::from([("syntax".to_owned(), 1)]),
         }
         if !file.changed {
-            tally.valid_after = u64::from(matches!(&old, Ok((_, document)) if self.judge.accepts(&document.value)));
+            tally.valid_after =
+                u64::from(matches!(&old, Ok((_, document)) if self.grounds.judge.accepts(&document.value)));
             if tally.valid_after == 0 {
                 self.left(file.path, &old, &mut tally);
             }
@@ -189,7 +188,7 @@ impl Measure {
             (Err(reason), _) => fail(FIXES_ALLOWED, format!("it can't be read, so it was to be left alone: {reason}")),
             (Ok(_), Err(reason)) => fail(FILES_VALID, format!("it can no longer be read: {reason}")),
             (Ok(old), Ok(new)) => {
-                match self.judge.violation(&new.1.value) {
+                match self.grounds.judge.violation(&new.1.value) {
                     None => tally.valid_after = 1,
                     Some(Violation { pointer, reason }) => fail(FILES_VALID, format!("`{pointer}` is wrong: {reason}")),
                 }
@@ -209,7 +208,7 @@ impl Measure {
         }
         let reason = match read {
             Err(reason) => format!("can't be read: {reason}"),
-            Ok((text, document)) => self.judge.violation(&document.value).map_or_else(
+            Ok((text, document)) => self.grounds.judge.violation(&document.value).map_or_else(
                 || "is not valid".to_owned(),
                 |violation| {
                     let line = line_of(text, document, &violation.pointer);
@@ -232,9 +231,12 @@ impl Measure {
         (after, new): &(&str, Document),
     ) -> Result<Counts, (&'static str, String)> {
         let mut changes = Changes::default();
-        let mut expected = expect(&old.value, &self.params, &mut changes);
-        changes::judge(&mut expected, &new.value, &self.judge, &self.defaults, &mut changes)
-            .map_err(|reason| (FIXES_ALLOWED, reason))?;
+        let texts = (&Texts::of(before, old), &Texts::of(after, new));
+        let expected = expect(&old.value, &self.params, &mut changes).and_then(|mut expected| {
+            changes::judge(&mut expected, &new.value, &self.grounds, texts, &mut changes)?;
+            Ok(expected)
+        });
+        let expected = expected.map_err(|reason| (FIXES_ALLOWED, reason))?;
         let cuts: (&[Cut], &[Cut]) = (&changes.before, &changes.after);
         let (old, new) = ((*before, old, cuts.0), (*after, new, cuts.1));
         if let Some(at) = document::outside(syntax, old, new) {
