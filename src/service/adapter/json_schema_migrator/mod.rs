@@ -24,6 +24,7 @@ mod verify;
 #[expect(clippy::disallowed_methods, reason = "tests build trees and read corpora")]
 mod tests;
 
+use self::params::Format;
 use crate::{
     base::error::Error,
     service::adapter::{
@@ -71,7 +72,7 @@ impl Adapter for JsonSchemaMigrator {
     }
 
     fn domain(&self) -> Vec<&str> {
-        vec!["**/*.json", "**/*.JSON", "**/*.jsonc", "**/*.JSONC", "**/*.json5", "**/*.JSON5"]
+        propose::globs(&[Format::Json, Format::Jsonc, Format::Json5].into())
     }
 
     fn looks_at(&self, input: &Invocation) -> Vec<&str> {

@@ -41,15 +41,16 @@ struct Page {
     left: Vec<(Option<u64>, Problem)>,
 }
 
-/// The globs of the files that the parameters name.
+/// The globs of the files that the parameters name, in every mixture of cases.
 pub(super) fn globs(formats: &BTreeSet<Format>) -> Vec<&'static str> {
+    const JSON: &str = "**/*.[jJ][sS][oO][nN]";
     let of = |format: &Format| -> &'static [&'static str] {
         match format {
-            Format::Json => &["**/*.json", "**/*.JSON"],
-            Format::Jsonc => &["**/*.jsonc", "**/*.JSONC", "**/*.json", "**/*.JSON"],
-            Format::Json5 => &["**/*.json5", "**/*.JSON5"],
-            Format::Yaml => &["**/*.yaml", "**/*.yml", "**/*.YAML", "**/*.YML"],
-            Format::Toml => &["**/*.toml", "**/*.TOML"],
+            Format::Json => &[JSON],
+            Format::Jsonc => &["**/*.[jJ][sS][oO][nN][cC]", JSON],
+            Format::Json5 => &["**/*.[jJ][sS][oO][nN]5"],
+            Format::Yaml => &["**/*.[yY][aA][mM][lL]", "**/*.[yY][mM][lL]"],
+            Format::Toml => &["**/*.[tT][oO][mM][lL]"],
         }
     };
     formats.iter().flat_map(of).copied().collect::<BTreeSet<_>>().into_iter().collect()

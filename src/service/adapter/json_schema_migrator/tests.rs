@@ -167,6 +167,7 @@ fn every_format_keeps_its_text() {
         ("c.toml", "# head\nname = 'a' # why\nport = \"80\"\nextra = 1_000"),
         ("d.json", "\u{feff}{\"name\":\"a\",\r\n\"port\":\"80\",\"mode\":\"fast\"}"),
         ("e.json", "{\"name\": \"\\u0061\", \"port\": 1.0, \"mode\": \"fast\"}"),
+        ("f.Json", "{\"name\": \"f\", \"port\": \"1\", \"mode\": \"fast\"}"),
     ];
     let recorded = Recorded::new(&files, &invocation(&lenient()), true);
     let report = recorded.verify();
@@ -179,6 +180,7 @@ fn every_format_keeps_its_text() {
     assert_eq!(recorded.text("c.toml"), "# head\nname = 'a' # why\nport = 80\nmode = \"safe\"");
     assert_eq!(recorded.text("d.json"), "\u{feff}{\"name\":\"a\",\r\n\"port\":80,\"mode\":\"fast\"}");
     assert_eq!(recorded.text("e.json"), files[4].1);
+    assert_eq!(recorded.text("f.Json"), files[5].1.replace("\"1\"", "1"));
     let again = propose_in(recorded.tree.path(), 1, &invocation(&lenient())).unwrap();
     assert!(again.changes.is_empty() && again.baseline.counts["files_invalid"] == 0);
 }
