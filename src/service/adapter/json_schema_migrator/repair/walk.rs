@@ -255,8 +255,11 @@ impl<'w, 'd> Walk<'w, 'd> {
 
     fn insert_defaults(&mut self, place: &Place<'_>, at: &str) {
         let Some(mode) = self.guided.fixes.default_mode().filter(|_| !self.is_alternative) else { return };
-        let names: Vec<&String> =
+        let mut names: Vec<&String> =
             place.node.get("properties").and_then(Value::as_object).map(|map| map.keys().collect()).unwrap_or_default();
+        let required = place.node.get("required").and_then(Value::as_array);
+        let rank = |name: &str| required.and_then(|names| names.iter().position(|other| other == name));
+        names.sort_by_cached_key(|name| rank(name).unwrap_or(usize::MAX));
         for name in names {
             let pointer = join(at, name);
             let lacks = match self.draft.get(&pointer) {

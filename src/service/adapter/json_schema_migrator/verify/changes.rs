@@ -53,8 +53,7 @@ pub(super) fn judge(
             (Some(old), Some(new)) => {
                 let is_scalar = |value: &Value| !value.is_object() && !value.is_array();
                 let cut = if is_scalar(old) && is_scalar(new) { Cut::Scalar } else { Cut::Value };
-                changes.before.push(cut(pointer(&origin)));
-                changes.after.push(cut(pointer(place)));
+                changes.replaced(place, old, cut);
                 if kind == "fixes_wrap_array" {
                     changes.wrapped(place);
                 }

@@ -1,5 +1,7 @@
 //! The places of a file that may differ, as the verifier derives them.
 
+use serde_json::{Map, Value};
+
 use crate::audit::document::Cut;
 
 /// The places in the old and the new text that may differ.
@@ -40,14 +42,25 @@ impl Changes {
         place
     }
 
-    /// A value was written.
-    pub(super) fn written(&mut self, place: &[String], existed: bool) {
-        if existed {
-            self.before.push(Cut::Value(pointer(&self.origin(place))));
-            self.after.push(Cut::Value(pointer(place)));
-        } else {
-            self.after.push(Cut::Member(pointer(place)));
+    /// A value was written in place of another, or as a new member.
+    pub(super) fn written(&mut self, place: &[String], old: Option<&Value>) {
+        match old {
+            Some(old) => self.replaced(place, old, Cut::Value),
+            None => self.after.push(Cut::Member(pointer(place))),
         }
+    }
+
+    /// A value took the place of another.
+    pub(super) fn replaced(&mut self, place: &[String], old: &Value, cut: fn(String) -> Cut) {
+        let origin = pointer(&self.origin(place));
+        // An empty object or array has no text of its own to differ: the text behind its name does.
+        let is_empty = old.as_object().is_some_and(Map::is_empty) || old.as_array().is_some_and(Vec::is_empty);
+        if is_empty {
+            self.before.push(Cut::Name(origin.clone()));
+            self.after.push(Cut::Name(pointer(place)));
+        }
+        self.before.push(cut(origin));
+        self.after.push(cut(pointer(place)));
     }
 
     /// A member got another name.

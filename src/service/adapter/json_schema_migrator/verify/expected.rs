@@ -133,8 +133,8 @@ impl Made<'_> {
 
     /// Writes a value to a place whose parent exists; none if there is none.
     fn write(&mut self, place: &[String], value: Value) -> Option<()> {
-        let existed = get(&self.value, place).is_some();
-        put(&mut self.value, place, value).then(|| self.changes.written(place, existed))
+        let old = get(&self.value, place).cloned();
+        put(&mut self.value, place, value).then(|| self.changes.written(place, old.as_ref()))
     }
 
     fn rename(&mut self, place: &[String], name: &str) -> Result<(), String> {
