@@ -32,11 +32,45 @@ pub(super) fn read(syntax: Syntax, text: &str) -> Result<Document, String> {
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: json5,
     };
-    let parsed = parse_to_ast(body, &CollectOptions::default(), &options).map_err(|error| error.to_string())?;
+    let plain = if json5 { plain_spaces(body) } else { body.to_owned() };
+    let parsed = parse_to_ast(&plain, &CollectOptions::default(), &options).map_err(|error| error.to_string())?;
     let root = parsed.value.ok_or("it is empty")?;
     let mut reader = Reader { offset, atoms: Vec::new() };
     let value = reader.value(&root, String::new(), 0)?;
     Ok(Document { value, atoms: reader.atoms })
+}
+
+/// A text of JSON5 with blanks for the other white space between its parts, byte for byte.
+fn plain_spaces(text: &str) -> String {
+    let (mut plain, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(c) = rest.chars().next() {
+        let is_wide = !c.is_ascii() && (c.is_whitespace() || c == '\u{feff}') && c != '\u{85}';
+        let is_space = is_wide || matches!(c, '\u{b}' | '\u{c}');
+        let length = match c {
+            '"' | '\'' => string_length(rest, c),
+            '/' if rest.starts_with("//") => rest.find(['\n', '\r', '\u{2028}', '\u{2029}']).unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            _ => c.len_utf8(),
+        };
+        let (part, tail) = rest.split_at(length);
+        match is_space {
+            true => plain.push_str(&" ".repeat(length)),
+            false => plain.push_str(part),
+        }
+        rest = tail;
+    }
+    plain
+}
+
+/// The length of the string that a text begins with.
+fn string_length(text: &str, quote: char) -> usize {
+    let mut is_escaped = false;
+    let end = text.char_indices().skip(1).find(|(_, c)| {
+        let ends = *c == quote && !is_escaped;
+        is_escaped = *c == '\\' && !is_escaped;
+        ends
+    });
+    end.map_or(text.len(), |(at, c)| at + c.len_utf8())
 }
 
 struct Reader {

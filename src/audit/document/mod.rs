@@ -83,3 +83,34 @@ fn join(pointer: &str, token: &str) -> String {
     }
     joined
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text of each key and scalar.
+    #[track_caller]
+    fn atoms(syntax: Syntax, text: &str) -> Vec<&str> {
+        let document = read(syntax, text).expect("it is well-formed");
+        document.atoms.iter().map(|atom| &text[atom.range.clone()]).collect()
+    }
+
+    #[test]
+    fn places_are_bytes_in_every_script_and_with_every_line_end() {
+        let text = "\u{feff}# é\r\né: \"ü\"\r\nb: |\r\n  1\u{1f600}\r\n  2\r\nc: 3";
+        assert_eq!(atoms(Syntax::Yaml, text), ["é", "\"ü\"", "b", "|\r\n  1\u{1f600}\r\n  2", "c", "3"]);
+        let value = read(Syntax::Yaml, text).expect("it is well-formed").value;
+        assert_eq!(value["b"], "1\u{1f600}\n2\n");
+        assert_eq!(atoms(Syntax::Yaml, "a: |-\n  x"), ["a", "|-\n  x"]);
+        assert_eq!(atoms(Syntax::Json5, "\u{a0}{\u{3000}v:'\u{a0}'\u{feff}}"), ["v", "'\u{a0}'"]);
+    }
+
+    #[test]
+    fn keys_of_headers_and_dotted_keys_are_found() {
+        let text = "a.'b.c'.d = 1\n[x . \"y\"] # z\nq = { r.s = 2 }\n[[l]]\n[l.m]\n";
+        assert_eq!(
+            atoms(Syntax::Toml, text),
+            ["a", "'b.c'", "d", "1", "x", "\"y\"", "q", "r", "s", "2", "l", "l", "m"]
+        );
+    }
+}

@@ -1,6 +1,6 @@
 //! YAML, by the events of `libyaml-safer`, with the core schema of YAML 1.2.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, panic};
 
 use libyaml_safer::{Event, EventData, Mark, Parser, ScalarStyle};
 use serde_json::{Map, Number, Value};
@@ -12,13 +12,16 @@ const MOST_COPIED: usize = 100_000;
 
 /// Reads a text with one document.
 pub(super) fn read(text: &str) -> Result<Document, String> {
-    let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // The parser has places that it calls unfinished, and panics there.
+    let result = panic::catch_unwind(|| parsed(text));
+    result.unwrap_or_else(|_| Err("the parser can't read it".to_owned()))
+}
+
+fn parsed(text: &str) -> Result<Document, String> {
+    let (body, places) = prepared(text);
     let mut bytes = body.as_bytes();
     let mut parser = Parser::new();
     parser.set_input_string(&mut bytes);
-    let offset = text.len() - body.len();
-    let mut places: Vec<usize> = body.char_indices().map(|(at, _)| at + offset).collect();
-    places.push(text.len());
     let mut reader = Reader { parser, text, places, atoms: Vec::new(), anchors: BTreeMap::new(), copied: 0 };
     let mut value = None;
     loop {
@@ -42,10 +45,27 @@ pub(super) fn read(text: &str) -> Result<Document, String> {
     Ok(Document { value: value.unwrap_or_default(), atoms: reader.atoms })
 }
 
+/// The text as the parser reads it, which takes `\r\n` for two line ends and needs one at the end, and the places of its bytes.
+fn prepared(text: &str) -> (String, Vec<usize>) {
+    let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let (mut prepared, mut places) = (String::with_capacity(body.len() + 1), Vec::with_capacity(body.len() + 1));
+    let mut at = text.len() - body.len();
+    for line in body.split_inclusive('\n') {
+        let plain = line.strip_suffix("\r\n").or_else(|| line.strip_suffix('\n')).unwrap_or(line);
+        prepared.push_str(plain);
+        places.extend(at..at + plain.len());
+        prepared.push('\n');
+        places.push(at + plain.len());
+        at += line.len();
+    }
+    places.push(text.len());
+    (prepared, places)
+}
+
 struct Reader<'t> {
     parser: Parser<'t>,
     text: &'t str,
-    /// The byte of each character.
+    /// The byte in the text of each byte that the parser reads.
     places: Vec<usize>,
     atoms: Vec<Atom>,
     anchors: BTreeMap<String, Value>,
