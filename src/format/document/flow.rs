@@ -224,6 +224,10 @@ impl Writing<'_> {
         self.n_left -= 1;
         self.n_written += 1;
         self.comma(out, None);
+        if let Some(comment) = self.pen.comment_behind(entry.cell).filter(|_| self.line.is_some()) {
+            out.put(&comment);
+            self.is_after_comment = true;
+        }
         Ok(())
     }
 

@@ -158,8 +158,7 @@ fn right(chance: &mut Chance) -> Vec<Entry> {
 fn comment(chance: &mut Chance, entries: &mut Vec<Entry>) {
     for n in (0..entries.len()).rev() {
         if let Entry::Member { name, node: Node::Text(_) | Node::Word(_), behind } = &mut entries[n] {
-            // A moved or removed member takes its comment along.
-            if chance.below(3) == 0 && name != "cert" {
+            if chance.below(3) == 0 {
                 *behind = Some(format!("on {name}, \"quoted\" # and // more"));
             }
         }
@@ -224,16 +223,15 @@ fn inject(fault: Fault, before: &mut Vec<Entry>, after: &mut Vec<Entry>, format:
             }
         }),
         Fault::Move => {
-            if let Some(Node::Object(server)) = get(before, "server") {
-                take(server, "cert");
-            }
-            if let Some(Node::Object(server)) = get(after, "server")
-                && let Some(cert) = take(server, "cert")
-            {
-                push(server, cert, format);
+            let behind = (format != Format::Json).then(|| "on cert".to_owned());
+            let cert = Entry::Member { name: "cert".to_owned(), node: Node::Text("a.pem".to_owned()), behind };
+            if let (Some(Node::Object(old)), Some(Node::Object(new))) = (get(before, "server"), get(after, "server")) {
+                take(old, "cert");
+                take(new, "cert");
+                push(new, cert.clone(), format);
             }
             let at = before.iter().position(|entry| matches!(entry, Entry::Member { .. })).unwrap_or(0);
-            before.insert(at, Entry::text("cert", "a.pem"));
+            before.insert(at, cert);
         }
         Fault::Enum => {
             set(before, "color", Node::Text("grey".to_owned()));

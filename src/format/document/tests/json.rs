@@ -93,6 +93,32 @@ fn values_move_and_keep_their_bytes() {
 }
 
 #[test]
+fn a_comment_behind_a_value_moves_along() {
+    let text = "{\n  \"a\": 1, // a\n  \"s\": {\n    \"b\": 2 // b\n  }\n}\n";
+    let moved = "{\n  \"s\": {\n    \"b\": 2, // b\n    \"a\": 1 // a\n  }\n}\n";
+    check(Syntax::Jsonc, text, json!([["move", "/a", "/s/a"]]), moved);
+    let moved = "{\n  \"a\": 1, // a\n  \"s\": {},\n  \"c\": 2 // b\n}\n";
+    check(Syntax::Jsonc, text, json!([["move", "/s/b", "/c"]]), moved);
+    check(Syntax::Jsonc, "{\"a\": 1, \"s\": {}} // x", json!([["move", "/a", "/s/a"]]), "{\"s\": {\"a\": 1}} // x");
+    let (text, moved) = ("a: 1  # a\ns:\n  b: 2\n", "s:\n  b: 2\n  a: 1  # a\n");
+    check(Syntax::Yaml, text, json!([["move", "/a", "/s/a"]]), moved);
+    let (text, moved) = ("a = 1 # a\n\n[s]\nb = 2\n", "[s]\nb = 2\na = 1 # a\n");
+    check(Syntax::Toml, text, json!([["move", "/a", "/s/a"]]), moved);
+}
+
+#[test]
+fn a_wrapped_value_stands_on_the_lines_of_other_arrays() {
+    let text = "{\n  \"a\": 1,\n  \"b\": [\n    2\n  ],\n  \"c\": {\n    \"d\": 1.50\n  }\n}\n";
+    let broken = text
+        .replace("\"a\": 1,", "\"a\": [\n    1\n  ],")
+        .replace("\"c\": {\n    \"d\": 1.50\n  }", "\"c\": [\n    {\n      \"d\": 1.50\n    }\n  ]");
+    check(Syntax::Json, text, json!([["wrap", "/a"], ["wrap", "/c"]]), &broken);
+    check(Syntax::Yaml, "a: x # a\nb: [1]\n", json!([["wrap", "/a"]]), "a: [x] # a\nb: [1]\n");
+    check(Syntax::Yaml, "a: 'x'\nb: 1\n", json!([["set", "/b", "1"]]), "a: 'x'\nb: '1'\n");
+    check(Syntax::Json5, "{a: 'x', b: 1}", json!([["set", "/b", "y"]]), "{a: 'x', b: 'y'}");
+}
+
+#[test]
 fn the_root_is_replaced() {
     check(Syntax::Jsonc, "// a\n1 // b\n", json!([["set", "", {"a": []}]]), "// a\n{\n  \"a\": []\n} // b\n");
 }

@@ -42,7 +42,7 @@ fn a_removed_member_takes_its_lines() {
 #[test]
 fn an_inserted_member_takes_the_style_of_its_siblings() {
     edit("a=1", json!([["insert", "/b", "x"]]), "a=1\nb=\"x\"");
-    edit("", json!([["insert", "/b", 1]]), "b = 1");
+    edit("", json!([["insert", "/b", 1]]), "b = 1\n");
     edit("# license\n\n# of t\n[t]\n", json!([["insert", "/b", 1]]), "# license\n\nb = 1\n\n# of t\n[t]\n");
     edit(
         "[t]\r\n  a = 1 # c\r\n\r\n# end\r\n",
@@ -71,7 +71,7 @@ fn members_are_renamed_and_moved() {
             .as_array()
             .map(|edits| json!([edits[2], edits[0], edits[1]]))
             .unwrap_or_default(),
-        "[\"z z\"]\n[\"z z\".b]\n[c]\n'f'.e = 1\nx = 0x10\n",
+        "[\"z z\"]\n[\"z z\".b]\n[c]\n'f'.e = 1\nx = 0x10 # c\n",
     );
     edit("a = 'x'\n", json!([["set", "/a", "y"], ["wrap", "/a"]]), "a = [\"y\"]\n");
     edit("a = 'x' # c\n", json!([["wrap", "/a"]]), "a = ['x'] # c\n");
@@ -113,4 +113,14 @@ fn malformed_texts_are_refused_with_their_place() {
     assert!(Document::parse(Syntax::Toml, &format!("a = {}", "[".repeat(10_000))).is_err());
     assert!(Document::parse(Syntax::Toml, &format!("a{} = 1", ".a".repeat(10_000))).is_err());
     assert!(Document::parse(Syntax::Toml, &format!("[a{}]", ".a".repeat(10_000))).is_err());
+}
+
+#[test]
+fn a_short_object_stands_on_one_line_beside_pairs() {
+    let text = "[package]\nname = \"x\"\n\n[package.metadata.docs]\nall = true\n";
+    let inserted =
+        json!([["insert", "/package/edition", {"workspace": true}], ["insert", "/lints", {"workspace": true}]]);
+    let pair = text.replace("\"x\"\n", "\"x\"\nedition = { workspace = true }\n");
+    edit(text, inserted, &format!("{pair}\n[lints]\nworkspace = true\n"));
+    edit("a.c = 2\n", json!([["remove", "/a/c"]]), "a = {}\n");
 }

@@ -135,11 +135,20 @@ fn anchors_aliases_tags_and_merge_keys_are_left_alone() {
 #[test]
 fn malformed_texts_are_refused_with_their_place() {
     malformed(Syntax::Yaml, "a: 1\na: 2\n", (2, 1), "stands twice");
-    malformed(Syntax::Yaml, "1: a\n", (1, 1), "no string");
+    malformed(Syntax::Yaml, "~: a\n", (1, 1), "no string");
+    malformed(Syntax::Yaml, "200: a\n\"200\": b\n", (2, 1), "stands twice");
     malformed(Syntax::Yaml, "a: 1\n---\nb: 1\n", (2, 1), "more than one");
     malformed(Syntax::Yaml, "a: .inf\n", (1, 4), "no JSON value");
     malformed(Syntax::Yaml, "? [a]\n: b\n", (1, 3), "no string");
     assert!(Document::parse(Syntax::Yaml, &"[".repeat(10_000)).is_err());
     assert!(Document::parse(Syntax::Yaml, &"- ".repeat(10_000)).is_err());
     assert!(Document::parse(Syntax::Yaml, "a: &x [*x]\n").is_err());
+}
+
+#[test]
+fn sections_apart_from_each_other_stay_apart() {
+    let text = "on: push\n\nenv:\n  a: 1\n\n# work\njobs:\n  b:\n    c: 1\n";
+    let inserted = json!([["insert", "/permissions", {"contents": "read"}], ["insert", "/jobs/b/d", 2]]);
+    edit(text, inserted, &format!("{text}    d: 2\n\npermissions:\n  contents: read\n"));
+    edit("a: 1\nb: 2\n", json!([["insert", "/c", {"d": 1}]]), "a: 1\nb: 2\nc:\n  d: 1\n");
 }

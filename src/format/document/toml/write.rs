@@ -138,8 +138,9 @@ impl Writing<'_> {
                     self.put_section(parent, text);
                 } else {
                     let key = self.entry_key(parent, entry);
+                    let comment = self.pen.comment_behind(entry.cell).unwrap_or_default();
                     let value = self.pen.cell(entry.cell, None)?;
-                    self.pair(parent, &key, &value);
+                    self.pair(parent, &key, &format!("{value}{comment}"));
                 }
             }
         }
@@ -194,7 +195,20 @@ impl Writing<'_> {
             has_header |= self.ends.headed.contains(&child);
             has_inline |= tree.node(child).form == Form::Flow && matches!(tree.node(child).shape, Shape::Object(_));
         }
-        has_header && !(has_inline && parent != tree.root)
+        // A few scalars stand on one line beside other pairs.
+        let has_pairs =
+            self.ends.pairs.get(&parent).is_some_and(|(index, _)| self.layout.statements[*index].kind == Kind::Pair);
+        has_header && (parent == tree.root || !(has_inline || has_pairs && self.is_short(cell)))
+    }
+
+    /// True for new objects of a few scalars.
+    fn is_short(&self, cell: usize) -> bool {
+        match &self.pen.draft.cells[cell].body {
+            Body::Fresh(Value::Object(members)) => {
+                members.len() <= 3 && members.values().all(|value| !value.is_object() && !value.is_array())
+            }
+            _ => false,
+        }
     }
 
     /// A header with the pairs of a new object.
@@ -307,6 +321,10 @@ impl Writing<'_> {
                     self.new_line(out);
                     out.put(newline);
                     out.put(section);
+                }
+                // The line end went with the statement.
+                if gone.is_some() && text[..at].ends_with('\n') {
+                    self.new_line(out);
                 }
             }
         }

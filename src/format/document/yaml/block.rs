@@ -277,6 +277,17 @@ impl Block<'_> {
         Ok(())
     }
 
+    /// True if an empty line stands before the last child, and before all of them if the new one has a single line.
+    fn has_blank_line(&self, is_single: bool) -> bool {
+        let text = self.pen.text;
+        let is_apart = |index: usize| {
+            let (end, next) = (self.span(index - 1).end, self.span(index).start);
+            text.get(end..next).is_some_and(|between| between.lines().skip(1).any(str::is_empty))
+        };
+        let last = self.node.n_children() - 1;
+        last > 0 && if is_single { (1..=last).all(is_apart) } else { is_apart(last) }
+    }
+
     /// Writes a new child behind the line of the last one, or before the first.
     fn added(&mut self, out: &mut Output<'_>, entry: &Entry) -> Step<()> {
         let is_member = self.node.member(0).is_some();
@@ -285,6 +296,8 @@ impl Block<'_> {
         } else {
             text::item(self.pen, entry, &self.indent)?
         };
+        let comment = self.pen.comment_behind(entry.cell).filter(|_| !text.contains('\n'));
+        let text = format!("{text}{}", comment.unwrap_or_default());
         if self.n_written == 0 && self.at == self.node.span.start {
             out.put(&text);
             if self.node.n_children() > 0 {
@@ -297,6 +310,9 @@ impl Block<'_> {
             let end = self.pen.style.line_end(self.pen.text, self.at);
             out.keep(self.at..end);
             self.at = end;
+            if self.has_blank_line(!text.contains('\n')) {
+                out.put(self.pen.style.newline);
+            }
             out.put(self.pen.style.newline);
             out.put(&self.indent);
         }
