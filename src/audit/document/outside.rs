@@ -1,6 +1,8 @@
 //! The comparison of two texts outside of the places that may differ.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
 
 use super::{Atom, Document, Syntax};
 
@@ -17,15 +19,51 @@ pub(crate) enum Cut {
     Name(String),
 }
 
-impl Cut {
-    fn holds(&self, atom: &Atom) -> bool {
+/// The cuts of a text, to be found by pointer.
+#[derive(Default)]
+struct Index<'c> {
+    members: BTreeSet<&'c str>,
+    values: BTreeSet<&'c str>,
+    scalars: BTreeSet<&'c str>,
+    names: BTreeSet<&'c str>,
+    headers: &'c [String],
+}
+
+/// The cuts that hold a key or scalar.
+struct Held {
+    by_member: bool,
+    by_scalar: bool,
+    by_other: bool,
+}
+
+impl<'c> Index<'c> {
+    fn new(cuts: &'c [Cut], headers: &'c [String]) -> Self {
+        let mut index = Index { headers, ..Index::default() };
+        for cut in cuts {
+            match cut {
+                Cut::Member(place) => index.members.insert(place),
+                Cut::Value(place) => index.values.insert(place),
+                Cut::Scalar(place) => index.scalars.insert(place),
+                Cut::Name(place) => index.names.insert(place),
+            };
+        }
+        index
+    }
+
+    fn held(&self, atom: &Atom) -> Held {
         let Atom { pointer, is_key, owner, .. } = atom;
-        let member = owner.as_ref().unwrap_or(pointer);
-        let below = |place: &str| member.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'));
-        match self {
-            Cut::Member(place) => member == place || below(place),
-            Cut::Value(place) | Cut::Scalar(place) => (member == place && (!is_key || owner.is_some())) || below(place),
-            Cut::Name(place) => pointer == place && *is_key,
+        let member = owner.as_ref().unwrap_or(pointer).as_str();
+        let around = |places: &BTreeSet<&str>| {
+            !places.is_empty() && member.match_indices('/').any(|(end, _)| places.contains(&member[..end]))
+        };
+        let has_value = !is_key || owner.is_some();
+        let value = |places: &BTreeSet<&str>| around(places) || has_value && places.contains(member);
+        let is_named = *is_key && self.names.contains(pointer.as_str());
+        let is_header = owner.as_ref().is_some_and(|owner| self.headers.contains(owner));
+        Held {
+            by_member: self.members.contains(member) || around(&self.members),
+            by_scalar: value(&self.scalars),
+            by_other: value(&self.values) || is_named || is_header,
         }
     }
 }
@@ -40,8 +78,14 @@ pub(crate) fn outside(
     (before, old, old_cuts): (&str, &Document, &[Cut]),
     (after, new, new_cuts): (&str, &Document, &[Cut]),
 ) -> Option<usize> {
-    let old = Parts::of(before, old, old_cuts);
-    let new = Parts::of(after, new, new_cuts);
+    let (mut old_cuts, mut new_cuts) = (old_cuts.to_vec(), new_cuts.to_vec());
+    let (mut old_headers, mut new_headers) = (Vec::new(), Vec::new());
+    if syntax == Syntax::Toml {
+        old_headers = tables(&mut old_cuts, old, new);
+        new_headers = tables(&mut new_cuts, new, old);
+    }
+    let old = Parts::of(before, old, (&old_cuts, &old_headers));
+    let new = Parts::of(after, new, (&new_cuts, &new_headers));
     let differs = old.kept.iter().zip(&new.kept).find(|(old, new)| old.text != new.text);
     if let Some((_, new)) = differs {
         return Some(new.start);
@@ -76,6 +120,29 @@ pub(crate) fn outside(
     comments.values().any(|(left, free)| *left < 0 || left > free).then_some(after.len())
 }
 
+/// Adds the names of tables of TOML that lose or get all that they hold by a member that goes or comes. Returns those that lose
+/// or get their header.
+fn tables(cuts: &mut Vec<Cut>, document: &Document, other: &Document) -> Vec<String> {
+    let has_header =
+        |document: &Document, table: &str| document.atoms.iter().any(|atom| atom.owner.as_deref() == Some(table));
+    let is_empty = |document: &Document, table: &str| match document.value.pointer(table) {
+        Some(Value::Object(members)) => members.is_empty(),
+        Some(Value::Array(items)) => items.is_empty(),
+        _ => false,
+    };
+    let parent = |cut: &Cut| match cut {
+        Cut::Member(place) => place.rsplit_once('/').map(|(parent, _)| parent.to_owned()),
+        Cut::Value(_) | Cut::Scalar(_) | Cut::Name(_) => None,
+    };
+    let parents: BTreeSet<String> = cuts.iter().filter_map(parent).collect();
+    let lost = parents.iter().filter(|table| is_empty(document, table) != is_empty(other, table));
+    let keys = document.atoms.iter().filter(|atom| atom.is_key && atom.owner.is_none()).map(|atom| &atom.pointer);
+    let got = keys.filter(|table| is_empty(document, table) && !is_empty(other, table));
+    let names: Vec<Cut> = lost.chain(got).cloned().map(Cut::Name).collect();
+    cuts.extend(names);
+    parents.into_iter().filter(|table| has_header(document, table) && !has_header(other, table)).collect()
+}
+
 /// A text as what stays and what lies between.
 struct Parts<'t> {
     kept: Vec<Kept<'t>>,
@@ -106,20 +173,19 @@ struct Piece<'t> {
 }
 
 impl<'t> Parts<'t> {
-    fn of(text: &'t str, document: &Document, cuts: &[Cut]) -> Self {
+    fn of(text: &'t str, document: &Document, (cuts, headers): (&[Cut], &[String])) -> Self {
+        let index = Index::new(cuts, headers);
         let mut parts = Parts { kept: Vec::new(), gaps: Vec::new() };
         let (mut at, mut gap, mut follows_member) = (0, Gap::default(), false);
         for atom in &document.atoms {
             let start = atom.range.start.max(at);
             gap.pieces.push(Piece { text: text.get(at..start).unwrap_or_default(), follows_member });
             let end = atom.range.end.max(start);
-            let cut = cuts.iter().filter(|cut| cut.holds(atom));
-            let mut cut = cut.peekable();
-            let stays = cut.peek().is_none();
-            let cut: Vec<&Cut> = cut.collect();
-            follows_member = cut.iter().any(|cut| matches!(cut, Cut::Member(_)));
+            let held = index.held(atom);
+            let stays = !(held.by_member || held.by_scalar || held.by_other);
+            follows_member = held.by_member;
             // A value that is nothing, as null may be in YAML, has its space before it.
-            gap.is_loose |= cut.iter().any(|cut| !matches!(cut, Cut::Scalar(_))) || (!stays && start == end);
+            gap.is_loose |= held.by_member || held.by_other || (!stays && start == end);
             if stays {
                 parts.kept.push(Kept { text: text.get(start..end).unwrap_or_default(), start });
                 parts.gaps.push(std::mem::replace(&mut gap, Gap { start: end, ..Gap::default() }));

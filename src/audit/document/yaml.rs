@@ -52,7 +52,7 @@ fn prepared(text: &str) -> (String, Vec<usize>) {
     let mut at = text.len() - body.len();
     for line in body.split_inclusive('\n') {
         let plain = line.strip_suffix("\r\n").or_else(|| line.strip_suffix('\n')).unwrap_or(line);
-        prepared.push_str(plain);
+        prepared.push_str(&swapped(plain, false));
         places.extend(at..at + plain.len());
         prepared.push('\n');
         places.push(at + plain.len());
@@ -60,6 +60,17 @@ fn prepared(text: &str) -> (String, Vec<usize>) {
     }
     places.push(text.len());
     (prepared, places)
+}
+
+/// Line ends of YAML 1.1 that 1.2 does not have, and letters of the same length that stand for them while the parser reads.
+const OLD_LINE_ENDS: [(char, char); 3] = [('\u{85}', '\u{7ff}'), ('\u{2028}', '\u{e028}'), ('\u{2029}', '\u{e029}')];
+
+fn swapped(text: &str, is_back: bool) -> String {
+    let swap = |c: char| {
+        let pair = OLD_LINE_ENDS.iter().find(|(end, letter)| c == if is_back { *letter } else { *end });
+        pair.map_or(c, |(end, letter)| if is_back { *end } else { *letter })
+    };
+    text.chars().map(swap).collect()
 }
 
 struct Reader<'t> {
@@ -75,6 +86,12 @@ struct Reader<'t> {
 impl Reader<'_> {
     fn next(&mut self) -> Result<Event, String> {
         self.parser.parse().map_err(|error| error.to_string())
+    }
+
+    /// A text that the parser read, with its own line ends.
+    fn text_of(&self, text: String) -> String {
+        let has_letters = OLD_LINE_ENDS.iter().any(|(end, letter)| text.contains(*letter) && self.text.contains(*end));
+        if has_letters { swapped(&text, true) } else { text }
     }
 
     fn place(&self, mark: Mark) -> usize {
@@ -106,7 +123,7 @@ impl Reader<'_> {
             }
             EventData::Scalar { anchor, tag, value, style, .. } => {
                 self.atom(&at, false, marks);
-                (anchor, scalar(&value, tag.as_deref(), style == ScalarStyle::Plain)?)
+                (anchor, scalar(&self.text_of(value), tag.as_deref(), style == ScalarStyle::Plain)?)
             }
             EventData::SequenceStart { anchor, .. } => (anchor, self.sequence(&at, depth)?),
             EventData::MappingStart { anchor, .. } => (anchor, self.mapping(&at, depth)?),
@@ -136,7 +153,7 @@ impl Reader<'_> {
             let marks = (event.start_mark, event.end_mark);
             let (name, is_plain) = match event.data {
                 EventData::MappingEnd => break,
-                EventData::Scalar { value, style, tag: None, .. } => (value, style == ScalarStyle::Plain),
+                EventData::Scalar { value, style, tag: None, .. } => (self.text_of(value), style == ScalarStyle::Plain),
                 _ => return Err("it has a key that is no text".to_owned()),
             };
             if is_plain && matches!(name.as_str(), "" | "~" | "null" | "Null" | "NULL") {
