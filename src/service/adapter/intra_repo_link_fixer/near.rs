@@ -1,31 +1,51 @@
 //! The anchor that a wrong one was meant to be: near to it, and clearly nearer than any other. Pure.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::LazyLock};
 
 /// Words that come and go in headings.
 const SMALL: &[&str] = &["a", "an", "and", "for", "of", "the", "to", "your"];
 
+/// Words that are a letter away from another word of documentation, so that they are no slips of it.
+static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| include_str!("words.txt").split_whitespace().collect());
+
+/// The longest text that is compared, in characters.
+const LONGEST: usize = 200;
+/// The largest difference in length, in characters.
+const MOST_APART: usize = 16;
+
 /// The single anchor that is near.
 pub(super) fn nearest(wanted: &str, anchors: &BTreeSet<String>) -> Option<String> {
     let wanted = wanted.to_lowercase();
-    let mut near = anchors.iter().filter_map(|anchor| Some((distance(&wanted, anchor)?, anchor)));
+    let mut near = comparable(&wanted, anchors).filter_map(|anchor| Some((distance(&wanted, anchor)?, anchor)));
     let best = near.next()?;
     let (distance, anchor) = near.fold(best, |best, next| if next.0 < best.0 { next } else { best });
-    let others = anchors.iter().filter(|other| *other != anchor);
-    let margin = (2 * distance + 1).max(distance + 2);
-    let is_apart =
-        |other: &String| strsim::osa_distance(&wanted, other) >= margin && letters(&wanted) != letters(other);
-    others.clone().all(is_apart).then(|| anchor.clone())
+    let margin = (2 * distance + 1).max(distance + 2).max(strsim::osa_distance(&wanted, anchor) + 1);
+    let length = wanted.chars().count();
+    let own: BTreeSet<&str> = words(anchor).into_iter().collect();
+    let is_strange = |word: &&str| !own.iter().any(|own| own == word || is_plural(own, word));
+    let strange: Vec<&str> = words(&wanted).into_iter().filter(is_strange).collect();
+    let is_apart = |other: &String| {
+        let is_far = length.abs_diff(other.chars().count()) >= margin || strsim::osa_distance(&wanted, other) >= margin;
+        is_far && letters(&wanted) != letters(other) && !words(other).iter().any(|word| strange.contains(word))
+    };
+    anchors.iter().filter(|other| *other != anchor).all(is_apart).then(|| anchor.clone())
 }
 
 /// Up to three anchors that resemble it, the most similar first.
 pub(super) fn similar(wanted: &str, anchors: &BTreeSet<String>) -> Vec<String> {
     let wanted = wanted.to_lowercase();
     let most = wanted.chars().count() / 2;
-    let mut near: Vec<_> = anchors.iter().map(|anchor| (strsim::osa_distance(&wanted, anchor), anchor)).collect();
+    let alike = comparable(&wanted, anchors).filter(|anchor| anchor.chars().next() == wanted.chars().next());
+    let mut near: Vec<_> = alike.map(|anchor| (strsim::osa_distance(&wanted, anchor), anchor)).collect();
     near.retain(|(distance, _)| *distance <= most);
     near.sort();
     near.into_iter().take(3).map(|(_, anchor)| anchor.clone()).collect()
+}
+
+/// The anchors of about the same length.
+fn comparable<'a>(wanted: &str, anchors: &'a BTreeSet<String>) -> impl Iterator<Item = &'a String> {
+    let length = wanted.chars().count();
+    anchors.iter().filter(move |anchor| length <= LONGEST && length.abs_diff(anchor.chars().count()) <= MOST_APART)
 }
 
 /// The number of changes from one anchor to another; none if they may be about different things.
@@ -52,25 +72,43 @@ fn distance(wanted: &str, anchor: &str) -> Option<usize> {
 fn apart(words: &[&str], others: &[&str]) -> Option<usize> {
     let mut changes = 0;
     for (word, other) in words.iter().zip(others).filter(|(word, other)| word != other) {
-        let is_slip = words.len() > 2 && lacks_letter(word, other);
-        changes += if is_slip { 1 } else { apart_by(word, other)? };
+        changes += apart_by(word, other, words.len() > 2)?;
     }
     Some(changes)
 }
 
-/// `setup` and `stup` may be the same word; `get` and `set`, or `include` and `exclude`, are not.
-fn apart_by(word: &str, other: &str) -> Option<usize> {
+/// `setup` and `stup` may be the same word. `get` and `set`, or `path` and `patch`, are not, as both are words.
+fn apart_by(word: &str, other: &str, has_company: bool) -> Option<usize> {
+    if word.chars().next() != other.chars().next() || are_protocols(word, other) {
+        return None;
+    }
     let (shorter, longer) = lengths(word, other);
+    if shorter >= 4 && is_plural(word, other) {
+        return Some(1);
+    }
+    if WORDS.binary_search(&word).is_ok() {
+        return None;
+    }
     let changes = strsim::osa_distance(word, other);
-    let is_near = shorter >= 4 && longer >= 5 && changes <= if shorter >= 9 { 2 } else { 1 };
-    (is_near && word.chars().next() == other.chars().next() && !are_protocols(word, other)).then_some(changes)
+    let is_replaced = shorter == longer && letters_of(word) != letters_of(other);
+    let is_slip = changes == 1 && longer > shorter && shorter >= if has_company { 3 } else { 4 };
+    let is_near = match shorter {
+        9.. => changes <= 2,
+        7..9 => changes == 1,
+        4.. => changes == 1 && !is_replaced && longer >= 5,
+        _ => false,
+    };
+    (is_near || is_slip).then_some(changes)
 }
 
-/// True if a letter is missing in one of the words, but not its first, as in `from` and `fro`.
-fn lacks_letter(word: &str, other: &str) -> bool {
-    let (shorter, longer) = lengths(word, other);
-    let is_one = shorter >= 2 && longer == shorter + 1 && strsim::osa_distance(word, other) == 1;
-    is_one && word.chars().next() == other.chars().next() && !are_protocols(word, other)
+fn is_plural(word: &str, other: &str) -> bool {
+    [(word, other), (other, word)].iter().any(|(word, other)| word.strip_suffix('s') == Some(other))
+}
+
+fn letters_of(word: &str) -> Vec<char> {
+    let mut letters: Vec<char> = word.chars().collect();
+    letters.sort_unstable();
+    letters
 }
 
 fn lengths(word: &str, other: &str) -> (usize, usize) {
@@ -116,6 +154,9 @@ mod tests {
     fn slips_are_near() {
         check("instalation", &["usage", "installation"], Some("installation"));
         check("set-up", &["setup", "usage"], Some("setup"));
+        check("list-the-options", &["list-the-option", "more-options"], Some("list-the-option"));
+        check("gettng-started", &["getting-started", "usage"], Some("getting-started"));
+        check("seperate-files", &["separate-files", "usage"], Some("separate-files"));
         check("Getting_Started", &["getting-started"], Some("getting-started"));
         check("getting-startde", &["getting-started"], Some("getting-started"));
         check("use-the-cli", &["use-cli", "other"], Some("use-cli"));
@@ -141,6 +182,15 @@ mod tests {
             ("plugin", &["plugins", "plugin-a"]),
             ("option-a", &["option-b"]),
             ("x", &[]),
+            ("path-options", &["patch-options"]),
+            ("upload-file", &["unload-file"]),
+            ("server", &["serve"]),
+            ("quite-list", &["quiet-list"]),
+            ("is-it-on-by-default", &["is-it-one-by-default"]),
+            ("compliment-list", &["complement-list"]),
+            ("adapter-names", &["adopter-names"]),
+            ("the-kafka-topic", &["the-kafta-topic"]),
+            ("stup-of-a", &["setup-of-a", "stup-of-b"]),
         ] {
             check(wanted, anchors, None);
         }

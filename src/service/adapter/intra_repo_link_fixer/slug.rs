@@ -77,9 +77,9 @@ impl Numbers {
 
     fn first_free(&mut self, slug: String) -> String {
         let mut anchor = slug.clone();
-        let mut number = 0_u32;
         while !self.taken.insert(anchor.clone()) {
-            number += 1;
+            let number = self.counts.entry(slug.clone()).or_default();
+            *number += 1;
             anchor = format!("{slug}-{number}");
         }
         anchor
