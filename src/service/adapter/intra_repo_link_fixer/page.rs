@@ -1,8 +1,14 @@
 //! The links and anchors of one file. It knows no other file.
 
-use std::{collections::BTreeSet, ops::Range};
+use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
 
-use super::{params::Params, reference::Reference, slug};
+use regex::Regex;
+
+use super::{
+    params::{Dialect, Params},
+    reference::Reference,
+    slug,
+};
 use crate::{
     base::{error::Error, pulse::Pulse},
     format::{
@@ -12,6 +18,12 @@ use crate::{
         value::{Decoded, Value},
     },
 };
+
+/// A heading in raw HTML.
+static RAW_HEADING: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?is)<h[1-6]\b[^>]*>(.*?)</h[1-6]\s*>").expect("the pattern is valid"));
+/// A tag.
+static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"<[^>]*>").expect("the pattern is valid"));
 
 /// The format of a file with links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +122,22 @@ pub(super) fn read(kind: Kind, bytes: &[u8], params: &Params, pulse: Pulse<'_>) 
         page.total += 1;
     }
     page.anchors.extend(slug::anchors(&outline.headings, params.anchors));
+    if kind == Kind::Markdown && matches!(params.anchors, Dialect::Github | Dialect::Gitlab) {
+        let raw = std::str::from_utf8(bytes).map(raw_headings).unwrap_or_default();
+        page.anchors.extend(raw.iter().filter_map(|text| slug::slug(text, params.anchors)));
+    }
     page.anchors.extend(outline.names);
     Ok(page)
+}
+
+/// The texts of headings in raw HTML, wherever it may stand.
+fn raw_headings(text: &str) -> Vec<String> {
+    if !text.contains("</h") && !text.contains("</H") {
+        return Vec::new();
+    }
+    let text_of = |inside: &str| {
+        let text = TAG.replace_all(inside, "");
+        htmlize::unescape(text.as_ref()).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    RAW_HEADING.captures_iter(text).filter_map(|found| found.get(1)).map(|inside| text_of(inside.as_str())).collect()
 }

@@ -9,6 +9,7 @@ use comrak::{
 use regex::Regex;
 
 use super::{super::params::Dialect, slug::Slugger};
+use crate::audit::spelling::{Layer, Spelled};
 
 /// Docusaurus' explicit anchor.
 static BRACED: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s*\\?\{#([^{}]+)\}$"));
@@ -105,6 +106,26 @@ fn is_autolink(node: Node<'_>, url: &str) -> bool {
     let Some(only) = node.first_child().filter(|first| first.next_sibling().is_none()) else { return false };
     let is_url = matches!(&only.data().value, NodeValue::Text(text) if text.as_ref() == url);
     is_url && url.contains(':')
+}
+
+/// The texts of the headings that are written as HTML, also where it is shown as code.
+pub(super) fn in_html(source: &str) -> Vec<String> {
+    let mut texts = Vec::new();
+    let mut rest = source;
+    while let Some(at) = rest.find("<h").or_else(|| rest.find("<H")) {
+        rest = &rest[at + 2..];
+        let is_heading = matches!(rest.as_bytes(), [b'1'..=b'6', b' ' | b'\t' | b'\r' | b'\n' | b'>', ..]);
+        let Some(begin) = rest.find('>').filter(|_| is_heading) else { continue };
+        let inside = &rest[begin + 1..];
+        let Some(end) = inside.find("</h").or_else(|| inside.find("</H")) else { continue };
+        let mut text = String::new();
+        for (n, part) in inside[..end].split('<').enumerate() {
+            text.push_str(if n == 0 { part } else { part.split_once('>').map_or("", |(_, text)| text) });
+        }
+        let decoded = Spelled::decode(text.as_bytes(), &[Layer::Entities]).bytes;
+        texts.push(String::from_utf8_lossy(&decoded).split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    texts
 }
 
 /// The text without its explicit anchor, and that.

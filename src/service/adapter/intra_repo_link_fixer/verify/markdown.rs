@@ -9,10 +9,11 @@ use comrak::{
 };
 
 use super::{
+    super::params::Dialect,
     document::{Document, Found, Manner},
-    heading::Heading,
+    heading::{self, Heading},
     place,
-    slug::Slugger,
+    slug::{Slugger, slug},
 };
 use crate::{
     audit::definition::{Candidate, Marks, candidates},
@@ -73,6 +74,9 @@ pub(super) fn read(bytes: &[u8], manner: Manner<'_>) -> Result<Document, Error> 
             }
             _ => {}
         }
+    }
+    if matches!(manner.dialect, Dialect::Github | Dialect::Gitlab) {
+        document.anchors.extend(heading::in_html(source).iter().map(|text| slug(manner.dialect, text)));
     }
     for Candidate { place, .. } in definitions.found {
         let url = place::meaning(&bytes[place.clone()]);

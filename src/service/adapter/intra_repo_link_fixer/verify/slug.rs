@@ -90,7 +90,8 @@ impl Slugger {
     }
 }
 
-fn slug(dialect: Dialect, text: &str) -> String {
+/// The anchor of a text, without a number.
+pub(super) fn slug(dialect: Dialect, text: &str) -> String {
     match dialect {
         Dialect::Github | Dialect::Docusaurus => GITHUB.replace_all(&text.to_lowercase(), "").replace(' ', "-"),
         Dialect::Gitlab => gitlab(text),
