@@ -10,6 +10,8 @@ use super::similarity::{LEAST, MOST, Pieces};
 
 /// The score from which files of the same unique name are a pair.
 const LEAST_NAMED: u64 = LEAST + (MOST - LEAST) / 2;
+/// The score below which files of different names may have less in common than a form.
+const SURE: u64 = MOST / 4 * 3;
 /// The limit of removed files times added files that are compared with each other.
 const MOST_PAIRS: usize = 1_000_000;
 /// The number of best removed files that are kept for an added one.
@@ -144,6 +146,14 @@ fn keep(best: &mut Vec<Score>, score: Score) {
     if best[worst].rank() < score.rank() {
         best[worst] = score;
     }
+}
+
+/// True if a pair is one file that moved, rather than two that resemble each other: it kept its name, or most of its content.
+pub(super) fn is_sure(removed: &Side, added: &Side, contents: &mut dyn Contents) -> bool {
+    if removed.id == added.id {
+        return removed.id != ObjectId::empty_blob(removed.id.kind()) || name(removed) == name(added);
+    }
+    name(removed) == name(added) || similarity(removed, added, contents) >= SURE
 }
 
 fn similarity(removed: &Side, added: &Side, contents: &mut dyn Contents) -> u64 {

@@ -6,7 +6,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet, BinaryHeap},
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     rc::Rc,
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -35,15 +35,17 @@ const MOST_COMMITS: usize = 20_000;
 const WORK: Work = Work { entries: 50_000_000, bytes: 2 << 30 };
 /// The longest content that is compared.
 const LONGEST: u64 = 8 << 20;
+/// The shortest content that tells a file from others.
+const TELLING: u64 = 32;
 /// The limit of files that are not committed.
 const MOST_NEW: usize = 20_000;
 
-/// A path that is gone, and a file that its content has moved to.
+/// A file or folder that is gone, and where it has moved, or has not.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Renamed {
     /// The path that is gone, below the given folder.
     pub from: RepoPath,
-    /// A file that exists. A path with several of them is ambiguous.
+    /// A file that exists; for a folder of which every file moved, the folder that they are in. A path with several is ambiguous.
     pub to: RepoPath,
     /// The evidence.
     pub trace: Trace,
@@ -56,6 +58,8 @@ pub enum Trace {
     Rename,
     /// The path was removed, and the file has the content that it had.
     Content,
+    /// None: the path was removed while the file, the only one of its name, existed beside it.
+    Apart,
 }
 
 /// The renames of a history.
@@ -83,6 +87,17 @@ struct Commit {
     time: i64,
 }
 
+/// The ends of a folder's files. Commits have greater numbers the older they are.
+#[derive(Default)]
+struct Moved<'a> {
+    /// The folders that they are in, each at its old place below it; none for a file whose place there is another one.
+    folders: BTreeSet<Option<&'a [u8]>>,
+    /// The first commit that moved one.
+    first: Option<usize>,
+    /// The last commit that removed one.
+    last_removal: Option<usize>,
+}
+
 struct History<'a> {
     opened: &'a Opened,
     stop: &'a AtomicBool,
@@ -91,6 +106,18 @@ struct History<'a> {
     next: BTreeMap<BString, Fate>,
     /// The fates of each path; the first one is the newest.
     fates: BTreeMap<BString, Vec<Fate>>,
+    /// The files that the present commit or a later one added as new ones.
+    born: BTreeSet<BString>,
+    /// The only committed file of each name in lower case; none where there are several.
+    names: BTreeMap<Vec<u8>, Option<BString>>,
+    /// For each path that came to its end by a removal, the file of its name that existed beside it.
+    beside: BTreeMap<BString, BString>,
+    /// The same for the newest end of each path.
+    apart: Vec<(BString, BString)>,
+    /// The number of commits that were taken.
+    taken: usize,
+    /// The commit of each path's newest end.
+    ended: BTreeMap<BString, usize>,
     remark: Option<String>,
 }
 
@@ -99,9 +126,22 @@ pub(super) fn read(opened: &mut Opened, stop: &AtomicBool) -> Result<Renames, Er
     opened.repository.object_cache_size_if_unset(32 << 20);
     let opened = &*opened;
     let Ok(head) = opened.repository.head_id() else { return Ok(Renames::default()) };
-    let mut history = History { opened, stop, work: WORK, next: BTreeMap::new(), fates: BTreeMap::new(), remark: None };
     let tree = opened.repository.head_tree_id_or_empty().map_err(|error| super::error::unknown(&error.to_string()))?;
     let committed = tree::files(&opened.repository, tree.detach(), stop)?;
+    let mut history = History {
+        opened,
+        stop,
+        work: WORK,
+        next: BTreeMap::new(),
+        fates: BTreeMap::new(),
+        born: BTreeSet::new(),
+        names: names(&committed),
+        beside: BTreeMap::new(),
+        apart: Vec::new(),
+        taken: 0,
+        ended: BTreeMap::new(),
+        remark: None,
+    };
     history.uncommitted(&committed)?;
     history.walk(head.detach())?;
     Ok(history.result(&committed))
@@ -195,9 +235,12 @@ impl History<'_> {
     /// Notes the fates of the files that a commit removes.
     fn take(&mut self, changes: &Changes, files: BTreeMap<ObjectId, Rc<Pieces>>) -> Result<(), End> {
         let Changes { removed, added } = changes;
+        // Later edits of files that are not committed make them no other ones.
+        let is_committed = files.is_empty();
         let pairs = {
             let mut read = Blobs { history: self, pieces: files, lengths: BTreeMap::new(), is_exhausted: false };
-            let pairs = pairing::pairs(removed, added, &mut read);
+            let mut pairs = pairing::pairs(removed, added, &mut read);
+            pairs.retain(|(from, to)| !is_committed || pairing::is_sure(&removed[*from], &added[*to], &mut read));
             if read.is_exhausted {
                 return Err(End::Exhausted);
             }
@@ -208,17 +251,76 @@ impl History<'_> {
             let equals = pairing::equals(from, removed, added);
             new.insert(from, equals.unwrap_or_else(|| vec![to]));
         }
+        let known: BTreeSet<usize> = new.values().flatten().copied().collect();
+        let born = added.iter().enumerate().filter(|(at, _)| !known.contains(at));
+        let born: Vec<Fate> = born.map(|(_, side)| self.now(&side.path)).collect();
+        self.born.extend(born.into_iter().filter_map(|fate| match fate {
+            Fate::At(path) => Some(path),
+            Fate::Gone(_) => None,
+        }));
         // All fates are looked up before any is noted: a commit may exchange two files.
         let fates = |(at, side): (usize, &Side)| match new.get(&at) {
             Some(places) => places.iter().map(|to| self.now(&added[*to].path)).collect(),
             None => vec![Fate::Gone(side.id)],
         };
         let fates: Vec<Vec<Fate>> = removed.iter().enumerate().map(fates).collect();
-        for (side, fates) in removed.iter().zip(fates) {
-            self.next.extend(fates.first().map(|fate| (side.path.clone(), fate.clone())));
-            self.fates.entry(side.path.clone()).or_default().extend(fates);
+        let beside = |(at, side): (usize, &Side)| match new.get(&at) {
+            Some(places) => places.iter().find_map(|to| self.beside.get(&added[*to].path)).cloned(),
+            None => self.namesake(&side.path),
+        };
+        let beside: Vec<Option<BString>> = removed.iter().enumerate().map(beside).collect();
+        for ((side, fates), beside) in removed.iter().zip(fates).zip(beside) {
+            let path = &side.path;
+            if !self.ended.contains_key(path) {
+                self.ended.insert(path.clone(), self.taken);
+                self.apart.extend(beside.clone().map(|other| (path.clone(), other)));
+            }
+            match beside {
+                Some(other) => self.beside.insert(path.clone(), other),
+                None => self.beside.remove(path),
+            };
+            self.next.extend(fates.first().map(|fate| (path.clone(), fate.clone())));
+            self.fates.entry(path.clone()).or_default().extend(fates);
         }
+        self.taken += 1;
         Ok(())
+    }
+
+    /// The only other file of a path's name, if it existed before the present commit.
+    fn namesake(&self, path: &BString) -> Option<BString> {
+        let other = self.names.get(&name(path))?.as_ref()?;
+        (other != path && !self.born.contains(other)).then(|| other.clone())
+    }
+
+    /// The folders of which every file moved to one other folder, each with that.
+    fn folders(&self) -> Vec<(BString, BString)> {
+        let mut all: BTreeMap<&[u8], Moved> = BTreeMap::new();
+        for (from, fates) in &self.fates {
+            let ended = self.ended.get(from).copied().unwrap_or_default();
+            let ends: BTreeSet<&Fate> = fates.iter().filter(|fate| matches!(fate, Fate::At(_))).collect();
+            let to = match (fates.first(), ends.first(), ends.len()) {
+                (Some(Fate::At(_)), Some(Fate::At(to)), 1) => Some(to),
+                _ => None,
+            };
+            for (at, _) in from.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
+                let moved = all.entry(&from[..at]).or_default();
+                match to.filter(|to| self.exists(to.as_bstr())).map(|to| to.strip_suffix(&from[at..])) {
+                    Some(folder) => {
+                        moved.folders.insert(folder);
+                        moved.first = Some(ended.max(moved.first.unwrap_or_default()));
+                    }
+                    None => moved.last_removal = Some(ended.min(moved.last_removal.unwrap_or(usize::MAX))),
+                }
+            }
+        }
+        let whole = |(from, moved): (&[u8], Moved<'_>)| {
+            let [Some(to)] = moved.folders.into_iter().collect::<Vec<_>>()[..] else { return None };
+            let was_whole = moved.last_removal.is_none_or(|removal| Some(removal) > moved.first);
+            let is_gone =
+                self.at(from.as_bstr()).is_some_and(|path| fs::symlink_metadata(&path).is_err() || is_empty(&path));
+            (was_whole && is_gone && to != from).then(|| (from.into(), to.into()))
+        };
+        all.into_iter().filter_map(whole).collect()
     }
 
     /// The end of a path that a commit adds.
@@ -228,8 +330,7 @@ impl History<'_> {
 
     fn result(self, committed: &[tree::Listed]) -> Renames {
         let mut places: BTreeMap<ObjectId, Vec<&BString>> = BTreeMap::new();
-        let empty = ObjectId::empty_blob(self.opened.repository.object_hash());
-        for file in committed.iter().filter(|file| is_file(file) && file.id != empty) {
+        for file in committed.iter().filter(|file| is_file(file)) {
             places.entry(file.id).or_default().push(&file.path);
         }
         let mut renamed = BTreeSet::new();
@@ -239,6 +340,7 @@ impl History<'_> {
                 continue;
             }
             let found: Vec<(&BString, Trace)> = match newest {
+                Fate::Gone(id) if !self.tells(*id) => Vec::new(),
                 Fate::Gone(id) => places.get(id).into_iter().flatten().map(|path| (*path, Trace::Content)).collect(),
                 Fate::At(_) => fates
                     .iter()
@@ -254,7 +356,24 @@ impl History<'_> {
                 }
             }
         }
+        for (from, to) in
+            self.apart.iter().filter(|(from, to)| !self.exists(from.as_bstr()) && self.exists(to.as_bstr()))
+        {
+            if let (Some(from), Some(to)) = (self.inside(from.as_bstr()), self.inside(to.as_bstr())) {
+                renamed.insert(Renamed { from, to, trace: Trace::Apart });
+            }
+        }
+        for (from, to) in self.folders() {
+            if let (Some(from), Some(to)) = (self.inside(from.as_bstr()), self.inside(to.as_bstr())) {
+                renamed.insert(Renamed { from, to, trace: Trace::Rename });
+            }
+        }
         Renames { renamed: renamed.into_iter().collect(), remark: self.remark }
+    }
+
+    /// True for a content that is long enough to be that of one file.
+    fn tells(&self, id: ObjectId) -> bool {
+        self.opened.repository.find_header(id).is_ok_and(|header| header.size() >= TELLING)
     }
 
     fn commit(&self, id: ObjectId) -> Option<Commit> {
@@ -319,6 +438,29 @@ fn sorted(commits: &BTreeMap<ObjectId, Commit>) -> Vec<(ObjectId, ObjectId)> {
         }
     }
     trees
+}
+
+/// True for a folder without entries.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a folder that a move left empty is looked at, and nothing of it is kept"
+)]
+fn is_empty(path: &Path) -> bool {
+    fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// The only file of each name; none where there are several.
+fn names(committed: &[tree::Listed]) -> BTreeMap<Vec<u8>, Option<BString>> {
+    let mut names = BTreeMap::new();
+    for file in committed {
+        names.entry(name(&file.path)).and_modify(|only| *only = None).or_insert_with(|| Some(file.path.clone()));
+    }
+    names
+}
+
+/// The last part of a path in lower case.
+fn name(path: &BString) -> Vec<u8> {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_lowercase()
 }
 
 fn is_file(file: &tree::Listed) -> bool {

@@ -23,11 +23,15 @@ fn renames(root: &Path) -> Renames {
     nrv::system::git::renames(root, &BTreeMap::new(), &Arc::new(AtomicBool::new(false))).expect("it can be read")
 }
 
-/// Each rename as `old > new`, and `old = new` for a content that stands elsewhere.
+/// Each rename as `old > new`, `old = new` for a content that stands elsewhere, and `old ! other` for another file of its name.
 #[track_caller]
 fn check(root: &Path, expected: &[&str]) {
     let shown = renames(root).renamed.into_iter().map(|renamed| {
-        let sign = if renamed.trace == Trace::Rename { '>' } else { '=' };
+        let sign = match renamed.trace {
+            Trace::Rename => '>',
+            Trace::Content => '=',
+            Trace::Apart => '!',
+        };
         format!("{} {sign} {}", renamed.from, renamed.to)
     });
     assert_eq!(shown.collect::<Vec<_>>(), expected);
@@ -122,13 +126,72 @@ fn equal_contents_are_ambiguous_unless_their_paths_tell() {
     check(
         &site.root(),
         &[
+            "a/one > b/one",
             "a/one/index.md > b/one/index.md",
+            "a/two > b/two",
             "a/two/index.md > b/two/index.md",
             "copied.md = other.md",
             "twice.md > x.md",
             "twice.md > y.md",
         ],
     );
+}
+
+#[test]
+fn a_file_that_existed_beside_a_removed_one_is_another() {
+    let site = repository();
+    for name in ["one/a.md", "two/A.md", "three/b.md", "five/c.md", "six/x.md"] {
+        site.write(name, text(name));
+    }
+    commit(&site);
+    for name in ["one/a.md", "three/b.md", "five/c.md"] {
+        fs::remove_file(site.path(name)).expect("it exists");
+    }
+    commit(&site);
+    site.write("four/b.md", text("another"));
+    rename(&site, "six/x.md", "six/c.md");
+    commit(&site);
+    check(&site.root(), &["five/c.md ! six/c.md", "one/a.md ! two/A.md", "six/x.md > six/c.md"]);
+}
+
+#[test]
+fn folders_move_with_all_of_their_files() {
+    let site = repository();
+    for name in ["a/x.md", "a/c/y.md", "d/x.md", "d/y.md", "e/x.md", "e/y.md", "f/old.md", "f/x.md"] {
+        site.write(name, text(name));
+    }
+    commit(&site);
+    fs::remove_file(site.path("f/old.md")).expect("it exists");
+    commit(&site);
+    fs::rename(site.path("a"), site.path("b")).expect("a move");
+    rename(&site, "d/x.md", "g/x.md");
+    rename(&site, "d/y.md", "h/y.md");
+    rename(&site, "e/x.md", "i/x.md");
+    fs::remove_file(site.path("e/y.md")).expect("it exists");
+    rename(&site, "f/x.md", "j/x.md");
+    commit(&site);
+    let found = renames(&site.root()).renamed;
+    let folders: Vec<_> = found.iter().filter(|renamed| !renamed.from.as_str().ends_with(".md")).collect();
+    let shown: Vec<String> = folders.iter().map(|renamed| format!("{} > {}", renamed.from, renamed.to)).collect();
+    assert_eq!(shown, ["a > b", "a/c > b/c", "f > j"]);
+}
+
+#[test]
+fn forms_and_empty_files_are_no_renames() {
+    let site = repository();
+    let form = |about: &str| format!("{}{}", text("a form"), text(about));
+    site.write("cats.md", form("cats"));
+    site.write("old.md", "");
+    site.write("short.md", "short\n");
+    site.write("copy.md", "short\n");
+    commit(&site);
+    for name in ["cats.md", "old.md", "short.md"] {
+        fs::remove_file(site.path(name)).expect("it exists");
+    }
+    site.write("dogs.md", form("dogs"));
+    site.write("other.md", "");
+    commit(&site);
+    check(&site.root(), &[]);
 }
 
 #[test]
@@ -195,7 +258,7 @@ fn long_hashes_merges_and_a_stop() {
     assert_eq!(stopped.unwrap_err().code(), Code::Cancelled);
 }
 
-/// The renames and removals of each commit, the newest first, by git itself.
+/// The renames and removals of each commit, the newest first, by git itself. A rename to another name takes 75 %.
 fn log(site: &Site) -> Vec<Vec<(String, Option<String>)>> {
     let format = ["log", "-M50%", "--no-merges", "--topo-order", "--name-status", "-z", "--format=%x01"];
     let text = site.git(&format);
@@ -205,7 +268,12 @@ fn log(site: &Site) -> Vec<Vec<(String, Option<String>)>> {
         while let Some(word) = words.next() {
             let mut path = || words.next().expect("a path follows").to_owned();
             match word.as_bytes()[0] {
-                b'R' => found.push((path(), Some(path()))),
+                b'R' => {
+                    let (from, to) = (path(), path());
+                    let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
+                    let is_sure = word[1..].parse::<u32>().is_ok_and(|score| score >= 75) || name(&from) == name(&to);
+                    found.push((from, is_sure.then_some(to)));
+                }
                 b'D' => found.push((path(), None)),
                 _ => drop(path()),
             }
@@ -258,7 +326,8 @@ fn random_histories_have_the_renames_that_git_finds() {
             ends.iter().filter(|(from, to)| !pairs.contains(&((*from).clone(), (*to).clone()))).collect();
         assert!(missed.is_empty(), "seed {seed}: {missed:?} of {ends:?}\n{found:?}");
         // A path that git leads to one file may be ambiguous, and no other path has a rename.
-        let others = found.renamed.iter().filter(|renamed| renamed.trace == Trace::Rename);
+        let is_file = |renamed: &&nrv::system::git::Renamed| renamed.from.as_str().ends_with(".md");
+        let others = found.renamed.iter().filter(is_file).filter(|renamed| renamed.trace == Trace::Rename);
         let others: Vec<_> = others.filter(|renamed| !ends.contains_key(renamed.from.as_str())).collect();
         assert!(others.is_empty(), "seed {seed}: {others:?} not in {ends:?}");
     }

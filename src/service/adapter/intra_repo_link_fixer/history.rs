@@ -2,83 +2,63 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::reference::joined;
+use crate::system::git::Trace;
+
+/// Paths that are gone, with the files that they became.
+type Moves = BTreeMap<String, BTreeSet<String>>;
 
 /// Moves of files.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    renames: BTreeMap<String, BTreeSet<String>>,
-    contents: BTreeMap<String, BTreeSet<String>>,
-    earlier: BTreeMap<String, BTreeSet<String>>,
+    renames: Moves,
+    /// The renames by the old path in lower case.
+    folded: Moves,
+    contents: Moves,
+    /// Paths that were removed, with other files of their name.
+    apart: Moves,
+    /// Files, with the paths that they had.
+    earlier: Moves,
 }
 
 impl History {
-    /// Records that a file is at a new path. `by_content` says that only its content shows it.
-    pub(super) fn add(&mut self, from: &str, to: &str, by_content: bool) {
-        let moves = if by_content { &mut self.contents } else { &mut self.renames };
-        moves.entry(from.to_owned()).or_default().insert(to.to_owned());
-        if !by_content {
-            self.earlier.entry(to.to_owned()).or_default().insert(from.to_owned());
+    /// Records the way of a file from a path that is gone.
+    pub(super) fn add(&mut self, from: &str, to: &str, trace: Trace) {
+        let note = |moves: &mut Moves, from: &str, to: &str| {
+            moves.entry(from.to_owned()).or_default().insert(to.to_owned());
+        };
+        match trace {
+            Trace::Content => note(&mut self.contents, from, to),
+            Trace::Apart => note(&mut self.apart, from, to),
+            Trace::Rename => {
+                note(&mut self.renames, from, to);
+                note(&mut self.folded, &from.to_lowercase(), to);
+                note(&mut self.earlier, to, from);
+            }
         }
     }
 
-    /// The files that were renamed from there. A folder that moved as a whole is one.
-    pub(super) fn renamed(&self, from: &str) -> BTreeSet<String> {
-        match self.renames.get(from) {
-            Some(files) => files.clone(),
-            None => self.moved_folder(from).into_iter().collect(),
-        }
+    /// True if a file was there beside the one at that path, and is another one.
+    pub(super) fn are_apart(&self, from: &str, file: &str) -> bool {
+        self.apart.get(from).is_some_and(|files| files.contains(file))
     }
 
-    /// The files that were renamed from a path that differs from this one in case alone, if there is one such path.
-    pub(super) fn renamed_in_other_case(&self, from: &str) -> BTreeSet<String> {
-        let folded = from.to_lowercase();
-        let mut same = self.renames.iter().filter(|(old, _)| old.to_lowercase() == folded);
-        match (same.next(), same.next()) {
-            (Some((_, files)), None) => files.clone(),
-            _ => BTreeSet::new(),
-        }
+    /// The files and folders that the first known one of some paths was renamed to.
+    pub(super) fn renamed(&self, paths: &[String]) -> BTreeSet<String> {
+        paths.iter().find_map(|path| self.renames.get(path)).cloned().unwrap_or_default()
     }
 
-    /// The files with a content that was there.
-    pub(super) fn with_content_of(&self, from: &str) -> BTreeSet<String> {
-        self.contents.get(from).cloned().unwrap_or_default()
+    /// The files that the first known one of some paths was renamed to; letter case does not count.
+    pub(super) fn renamed_in_any_case(&self, paths: &[String]) -> BTreeSet<String> {
+        paths.iter().find_map(|path| self.folded.get(&path.to_lowercase())).cloned().unwrap_or_default()
+    }
+
+    /// The files with a content that was at the first known one of some paths.
+    pub(super) fn with_content_of(&self, paths: &[String]) -> BTreeSet<String> {
+        paths.iter().find_map(|path| self.contents.get(path)).cloned().unwrap_or_default()
     }
 
     /// The earlier paths of a file.
     pub(super) fn earlier(&self, file: &str) -> impl Iterator<Item = &str> {
         self.earlier.get(file).into_iter().flatten().map(String::as_str)
-    }
-
-    /// The single folder that all files of a folder were renamed to, beneath it as before.
-    fn moved_folder(&self, from: &str) -> Option<String> {
-        let beneath = format!("{from}/");
-        let mut moved: Option<String> = None;
-        for (old, files) in self.renames.range(beneath.clone()..).take_while(|(old, _)| old.starts_with(&beneath)) {
-            let mut files = files.iter();
-            let (Some(file), None) = (files.next(), files.next()) else { return None };
-            let folder = file.strip_suffix(&old[from.len()..])?;
-            if moved.get_or_insert_with(|| folder.to_owned()) != folder {
-                return None;
-            }
-        }
-        moved.and_then(|folder| joined("", &folder))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn folders_move_with_all_of_their_files() {
-        let mut history = History::default();
-        for (from, to) in [("a/x.md", "b/x.md"), ("a/c/y.md", "b/c/y.md"), ("d/x.md", "e/x.md"), ("d/y.md", "f/y.md")] {
-            history.add(from, to, false);
-        }
-        assert_eq!(history.renamed("a"), BTreeSet::from(["b".to_owned()]));
-        assert_eq!(history.renamed("a/c"), BTreeSet::from(["b/c".to_owned()]));
-        assert_eq!(history.renamed("d"), BTreeSet::new());
-        assert_eq!(history.earlier("b/x.md").collect::<Vec<_>>(), ["a/x.md"]);
     }
 }

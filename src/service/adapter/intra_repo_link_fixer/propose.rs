@@ -27,10 +27,7 @@ use crate::{
         deadline::Deadline,
         survey::{Look, Results, Surveyed, survey},
     },
-    system::{
-        git::Trace,
-        workspace::{self, Globs},
-    },
+    system::workspace::{self, Globs},
 };
 
 /// Larger files have no known anchors, in bytes.
@@ -149,7 +146,13 @@ impl Fixer<'_> {
             diagnosis::defects(&self.rules, (&file.path, &file.found), &pulse)
         });
         let defects = defects.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let needs_history = defects.iter().flatten().any(|defect| !defect.is_allowed && defect.target.is_none());
+        let may_have_moved = |(file, defect): (&File, &Defect)| {
+            let path = file.found.links[defect.link].reference.path();
+            !defect.is_allowed && defect.why.is_break() && !path.is_empty()
+        };
+        let mut each =
+            files.iter().zip(&defects).flat_map(|(file, defects)| defects.iter().map(move |defect| (file, defect)));
+        let needs_history = each.any(may_have_moved);
         let history = if needs_history { self.history()? } else { History::default() };
         let repairer = Repairer { rules: self.rules, history: &history };
         repairer.check_choices()?;
@@ -176,7 +179,7 @@ impl Fixer<'_> {
     fn history(&self) -> Result<History, Error> {
         let mut history = History::default();
         for renamed in (self.ctx.renames)()?.renamed {
-            history.add(&renamed.from, &renamed.to, renamed.trace == Trace::Content);
+            history.add(&renamed.from, &renamed.to, renamed.trace);
         }
         Ok(history)
     }

@@ -93,8 +93,8 @@ pub(super) fn decoded(text: &str) -> Cow<'_, str> {
 
 /// The path beneath the workspace that a path in a folder names; none above the workspace. The workspace itself is empty.
 pub(super) fn joined(folder: &str, path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in path.split('/') {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(path.split('/')) {
         match part {
             "" | "." => {}
             ".." => {
@@ -179,9 +179,13 @@ mod tests {
 
     #[test]
     fn paths_are_joined_beneath_the_workspace() {
-        for (folder, path, expected) in
-            [("a/b", "../c", Some("a/c")), ("", "./x//y/", Some("x/y")), ("a", "..", Some("")), ("a", "../..", None)]
-        {
+        for (folder, path, expected) in [
+            ("a/b", "../c", Some("a/c")),
+            ("", "./x//y/", Some("x/y")),
+            ("a", "..", Some("")),
+            ("a", "../..", None),
+            (".", "x", Some("x")),
+        ] {
             assert_eq!(joined(folder, path).as_deref(), expected, "{path}");
         }
     }

@@ -7,7 +7,7 @@ use super::{
     near,
     params::Repair,
     reference::{Reference, decoded, folder, joined, name},
-    resolve::{Break, FRONT_PAGES, Page, Rules, Target},
+    resolve::{Break, Page, Rules, Target},
 };
 use crate::base::{
     error::{Code, Error},
@@ -24,7 +24,6 @@ const COMMON: &[&str] = &[
     "dockerfile",
     "index",
     "lib",
-    "license",
     "main",
     "makefile",
     "mod",
@@ -35,8 +34,14 @@ const COMMON: &[&str] = &[
     "toc",
 ];
 
+/// Names of files whose content is the same in many projects, likewise.
+const LICENCES: &[&str] = &["copying", "licence", "license", "notice"];
+
 /// The largest number of candidates that are listed.
 const MOST_CANDIDATES: usize = 10;
+
+/// The largest number of spellings that are decoded further.
+const MOST_SPELLINGS: usize = 16;
 
 /// A way of repair, as the counts name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,9 +136,12 @@ impl Repairer<'_> {
             return Ok(decision);
         }
         match (broken.why, broken.target) {
-            (Break::Anchor, Some(target)) => self.anchor(broken.reference, target, None),
+            (Break::Anchor, Some(target)) => match self.left(broken, target)? {
+                Some(decision) => Ok(decision),
+                None => self.anchor(broken.reference, target, None),
+            },
             (Break::Ignored, _) => {
-                Ok(Decision::Open(format!("Git ignores `{}`", broken.place(&self.rules)), Vec::new()))
+                Ok(Decision::Open(format!("`{}` is not in Git", broken.place(&self.rules)), Vec::new()))
             }
             (Break::Line, _) => {
                 Ok(Decision::Open(format!("`{}` has fewer lines", broken.place(&self.rules)), Vec::new()))
@@ -189,36 +197,64 @@ impl Repairer<'_> {
     }
 
     fn path(&self, broken: Broken<'_>) -> Result<Decision, Error> {
-        let path = decoded(broken.reference.path());
+        let readings = Readings::of(self, broken);
         for repair in [Repair::Decoded, Repair::Case, Repair::Moved, Repair::Content, Repair::Name] {
             if !self.rules.params.repairs(repair) {
                 continue;
             }
-            let mut found: Vec<Target> = match repair {
-                Repair::Decoded => self.decoded(broken.file, &path),
-                Repair::Case => self.in_other_case(broken.file, &path),
-                Repair::Moved => self.moved(broken.file, &path),
-                Repair::Content => self.with_content(broken.file, &path),
-                Repair::Name => self.named(broken.file, &path),
+            let mut found = match repair {
+                Repair::Decoded => readings.again.iter().filter_map(|place| self.rules.at(place, false)).collect(),
+                Repair::Case => readings.here().flat_map(|place| self.in_other_case(place)).collect(),
+                Repair::Moved => self.moved(&readings),
+                Repair::Content => self.with_content(&readings),
+                Repair::Name => self.named(broken.file, &readings),
                 Repair::Anchor => Vec::new(),
             };
-            found.sort_by(|a, b| a.entry.cmp(&b.entry));
-            found.dedup();
+            if !found.is_empty() && matches!(repair, Repair::Decoded | Repair::Case) {
+                // The link of a moved file may rather lead to its old target.
+                found.extend(readings.earlier[..].iter().filter_map(|place| self.rules.at(place, readings.is_folder)));
+            }
+            found.retain(|target| !self.rules.is_ignored(target));
+            let found = sorted(found);
             match found.as_slice() {
                 [] => {}
                 [target] => return self.whole(repair, broken.reference, target),
-                several => {
-                    let reason =
-                        format!("`{}` may mean {}", broken.place(&self.rules), counted(several.len() as u64, "file"));
-                    return Ok(Decision::Open(
-                        reason,
-                        several.iter().take(MOST_CANDIDATES).map(|target| target.entry.clone()).collect(),
-                    ));
-                }
+                several => return Ok(self.ambiguous(broken, several)),
             }
         }
-        let candidates = self.rules.tree.named(name(&path)).iter().take(MOST_CANDIDATES).cloned().collect();
+        let named = |place: &String| self.rules.tree.named(name(place)).iter().cloned().collect::<Vec<_>>();
+        let candidates = readings.plain.iter().flat_map(named).take(MOST_CANDIDATES).collect();
         Ok(Decision::Open(format!("`{}` does not exist", broken.place(&self.rules)), candidates))
+    }
+
+    fn ambiguous(&self, broken: Broken<'_>, several: &[Target]) -> Decision {
+        let count = counted(several.len() as u64, "file");
+        let candidates = several.iter().take(MOST_CANDIDATES).map(|target| target.entry.clone());
+        Decision::Open(format!("`{}` may mean {count}", broken.place(&self.rules)), candidates.collect())
+    }
+
+    /// The decision on an anchor that its target lacks because the page with it moved, or the file with the link.
+    fn left(&self, broken: Broken<'_>, target: &Target) -> Result<Option<Decision>, Error> {
+        if broken.reference.path().is_empty() || !self.rules.params.repairs(Repair::Moved) {
+            return Ok(None);
+        }
+        let readings = Readings::of(self, broken);
+        let has_page = target.page != Page::None;
+        let fronts = readings.plain.iter().filter(|_| !has_page).map(|place| self.rules.fronts(place));
+        let mut found: Vec<Target> = fronts.flat_map(|fronts| self.led(&self.history.renamed(&fronts))).collect();
+        found.extend(self.from_earlier(&readings));
+        let mut found = sorted(found);
+        found.retain(|found| found.page != target.page && !self.rules.is_ignored(found));
+        let mut right = Vec::new();
+        for found in &found {
+            right.extend(self.rules.fragment(broken.reference, found)?.is_none().then(|| found.clone()));
+        }
+        match (right.as_slice(), found.as_slice()) {
+            ([target], _) => self.whole(Repair::Moved, broken.reference, target).map(Some),
+            ([], [target]) if !has_page => self.whole(Repair::Moved, broken.reference, target).map(Some),
+            ([], _) => Ok(None),
+            (several, _) => Ok(Some(self.ambiguous(broken, several))),
+        }
     }
 
     /// The repair of a path, if the link is right with it.
@@ -246,8 +282,8 @@ impl Repairer<'_> {
     fn other_anchor(&self, fragment: &str, anchors: &BTreeSet<String>) -> Option<(Repair, String)> {
         let may = |repair: Repair| self.rules.params.repairs(repair).then_some(repair);
         let single = |mut found: Vec<&String>| if found.len() == 1 { found.pop().cloned() } else { None };
-        let again = decoded(fragment);
-        let by_decoding = || may(Repair::Decoded).zip(anchors.get(&*again).cloned());
+        let again = || spellings(fragment.to_owned()).into_iter().find(|spelling| anchors.contains(spelling));
+        let by_decoding = || may(Repair::Decoded).and_then(|way| Some((way, again()?)));
         let is_other_case = |anchor: &&String| anchor.to_lowercase() == fragment.to_lowercase();
         let by_case = || may(Repair::Case).zip(single(anchors.iter().filter(is_other_case).collect()));
         let by_nearness = || may(Repair::Anchor).zip(near::nearest(fragment, anchors));
@@ -261,94 +297,162 @@ impl Repairer<'_> {
         Ok(similar.unwrap_or_default().into_iter().map(|anchor| format!("{page}#{anchor}")).collect())
     }
 
-    /// The targets of a path in other spellings.
-    fn decoded(&self, file: &str, path: &str) -> Vec<Target> {
-        let mut spellings =
-            vec![decoded(path).into_owned(), decoded(&decoded(path)).into_owned(), path.replace('\\', "/")];
-        spellings.extend([path.replace('+', " "), path.replace("&amp;", "&"), path.trim().to_owned()]);
-        spellings.extend([path.replace('\\', "/")].iter().map(|path| decoded(path).into_owned()));
-        spellings.retain(|spelling| spelling != path && !spelling.is_empty());
-        let found = |spelling: &String| {
-            self.rules.places(file, spelling).iter().find_map(|place| self.rules.at(place, spelling.ends_with('/')))
-        };
-        spellings.iter().filter_map(found).collect()
+    fn in_other_case(&self, place: &str) -> Vec<Target> {
+        let variants = self.rules.variants(place);
+        let others = variants.iter().flat_map(|place| self.rules.tree.in_any_case(place));
+        others.filter_map(|place| self.rules.at(place, false)).collect()
     }
 
-    fn in_other_case(&self, file: &str, path: &str) -> Vec<Target> {
-        let spelled = |place: String| {
-            let others = self.rules.spelled_otherwise(&place);
-            std::iter::once(place).chain(others).collect::<Vec<_>>()
-        };
-        let places = self.rules.places(file, path).into_iter().flat_map(spelled);
-        places
-            .flat_map(|place| self.rules.tree.in_any_case(&place).to_vec())
-            .filter_map(|place| self.rules.at(&place, false))
-            .collect()
-    }
-
-    /// The targets that moved, and those that the link had from the earlier place of its file.
-    fn moved(&self, file: &str, path: &str) -> Vec<Target> {
-        let ends_in_slash = path.ends_with('/');
-        let places = self.rules.places(file, path);
-        let mut found = self.renamed(places.clone(), ends_in_slash, |place| self.history.renamed(place));
+    /// The targets that moved, and those that the link had from the earlier places of its file.
+    fn moved(&self, readings: &Readings) -> Vec<Target> {
+        let places: Vec<Vec<String>> = readings.here().map(|place| self.rules.variants(place)).collect();
+        let mut found: Vec<Target> = places.iter().flat_map(|all| self.led(&self.history.renamed(all))).collect();
         if found.is_empty() {
-            found = self.renamed(places, ends_in_slash, |place| self.history.renamed_in_other_case(place));
+            found = places.iter().flat_map(|all| self.led(&self.history.renamed_in_any_case(all))).collect();
         }
-        if !path.starts_with('/') {
-            for earlier in self.history.earlier(file) {
-                let Some(place) = joined(folder(earlier), path) else { continue };
-                match self.rules.at(&place, ends_in_slash) {
-                    // The page of a folder may have left it.
-                    Some(target) if target.page == Page::None => {
-                        let pages = FRONT_PAGES.iter().filter_map(|name| joined(&place, name)).collect();
-                        let led = self.renamed(pages, ends_in_slash, |page| self.history.renamed(page));
-                        found.extend(if led.is_empty() { vec![target] } else { led });
-                    }
-                    Some(target) => found.push(target),
-                    None => found.extend(self.renamed(vec![place], ends_in_slash, |place| self.history.renamed(place))),
-                }
+        found.extend(self.from_earlier(readings));
+        found
+    }
+
+    /// The targets that the link had from the earlier places of its file, where they are now.
+    fn from_earlier(&self, readings: &Readings) -> Vec<Target> {
+        let landed = |place: &String| match self.rules.at(place, readings.is_folder) {
+            // The page of a folder may have left it.
+            Some(target) if target.page == Page::None => {
+                let led = self.led(&self.history.renamed(&self.rules.fronts(place)));
+                if led.is_empty() { vec![target] } else { led }
             }
-        }
-        found
+            Some(target) => vec![target],
+            None => {
+                let variants = self.rules.variants(place);
+                let led = self.led(&self.history.renamed(&variants));
+                let led = if led.is_empty() { self.in_other_case(place) } else { led };
+                if led.is_empty() { self.led(&self.history.renamed_in_any_case(&variants)) } else { led }
+            }
+        };
+        readings.earlier.iter().flat_map(landed).collect()
     }
 
-    fn with_content(&self, file: &str, path: &str) -> Vec<Target> {
-        self.renamed(self.rules.places(file, path), path.ends_with('/'), |place| self.history.with_content_of(place))
+    /// The files with the content that was there. A licence tells nothing by it.
+    fn with_content(&self, readings: &Readings) -> Vec<Target> {
+        let telling = readings.all().filter(|place| !LICENCES.contains(&stem(name(place)).as_str()));
+        telling.flat_map(|place| self.led(&self.history.with_content_of(&self.rules.variants(place)))).collect()
     }
 
-    /// The targets that places lead to, each also without its extension.
-    fn renamed(
-        &self,
-        places: Vec<String>,
-        ends_in_slash: bool,
-        lead: impl Fn(&str) -> BTreeSet<String>,
-    ) -> Vec<Target> {
-        let mut found = Vec::new();
-        for place in places {
-            let others = self.rules.spelled_otherwise(&place);
-            let led = std::iter::once(&place).chain(&others).map(|place| lead(place)).find(|led| !led.is_empty());
-            let target = |to: String| self.rules.at(&to, false).or_else(|| self.rules.at(&to, ends_in_slash));
-            found.extend(led.into_iter().flatten().filter_map(target));
-        }
-        found
+    fn led(&self, paths: &BTreeSet<String>) -> Vec<Target> {
+        paths.iter().filter_map(|path| self.rules.at(path, false)).collect()
+    }
+
+    /// True if the history knows a file to be another than the one at the link's path.
+    fn is_other(&self, readings: &Readings, file: &str) -> bool {
+        let mut places = readings.all().flat_map(|place| self.rules.variants(place));
+        places.any(|place| self.history.are_apart(&place, file))
     }
 
     /// The file of that name, if no other has it in any case. A name that many folders have counts with its folder.
-    fn named(&self, file: &str, path: &str) -> Vec<Target> {
-        let last = name(path);
-        if last.is_empty() || matches!(last, "." | "..") {
-            return Vec::new();
+    fn named(&self, file: &str, readings: &Readings) -> Vec<Target> {
+        let mut found: BTreeMap<&String, bool> = BTreeMap::new();
+        for path in &readings.spellings {
+            let last = name(path);
+            if matches!(last, "" | "." | "..") || readings.plain.is_empty() {
+                continue;
+            }
+            for wanted in std::iter::once(last.to_owned()).chain(self.rules.spelled_otherwise(last)) {
+                for other in self.rules.tree.named(&wanted) {
+                    let has_folder = !is_common(last) || name(folder(other)) == name(folder(path));
+                    *found.entry(other).or_default() |= has_folder && wanted == name(other);
+                }
+            }
         }
-        let names = self.rules.spelled_otherwise(last);
-        let all = std::iter::once(last).chain(names.iter().map(String::as_str));
-        let files: Vec<&String> = all.clone().flat_map(|name| self.rules.tree.named(name)).collect();
-        let [found] = files.as_slice() else { return Vec::new() };
-        let stem = last.split('.').next().unwrap_or_default().to_lowercase();
-        let is_common = COMMON.contains(&stem.as_str()) || last.starts_with('.');
-        let is_same = *found != file && all.clone().any(|wanted| wanted == name(found));
-        if !is_same || (is_common && name(folder(found)) != name(folder(path))) {
-            return Vec::new();
+        match found.pop_first() {
+            Some((only, true)) if found.is_empty() && only != file && !self.is_other(readings, only) => {
+                self.rules.at(only, false).into_iter().collect()
+            }
+            _ => Vec::new(),
         }
-        self.rules.at(found, false).into_iter().collect()
     }
+}
+
+/// The ways to read the path of a broken link. Places are beneath the workspace.
+struct Readings {
+    /// The path, decoded, and what becomes of it by further decoding.
+    spellings: Vec<String>,
+    /// The places of the path.
+    plain: Vec<String>,
+    /// The places of its other spellings.
+    again: Vec<String>,
+    /// The places of all spellings from earlier places of the file.
+    earlier: Vec<String>,
+    is_folder: bool,
+}
+
+impl Readings {
+    fn of(repairer: &Repairer<'_>, Broken { file, reference, .. }: Broken<'_>) -> Self {
+        let path = decoded(reference.path()).into_owned();
+        let rules = &repairer.rules;
+        let plain = rules.places(file, &path);
+        let is_folder = path.ends_with('/');
+        let spellings = spellings(path);
+        let again = spellings[1..].iter().flat_map(|spelling| rules.places(file, spelling)).collect();
+        let earlier = repairer.history.earlier(file).flat_map(|earlier| {
+            let relative = spellings.iter().filter(|spelling| !spelling.starts_with('/'));
+            relative.filter_map(|spelling| joined(folder(earlier), spelling))
+        });
+        let earlier = earlier.collect();
+        Readings { spellings, plain, again, earlier, is_folder }
+    }
+
+    /// The places from the file's own folder.
+    fn here(&self) -> impl Iterator<Item = &String> {
+        self.plain.iter().chain(&self.again)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &String> {
+        self.here().chain(&self.earlier)
+    }
+}
+
+/// True for a name that many folders have.
+fn is_common(name: &str) -> bool {
+    let stem = stem(name);
+    stem.is_empty() || COMMON.contains(&stem.as_str()) || LICENCES.contains(&stem.as_str())
+}
+
+fn stem(name: &str) -> String {
+    name.split('.').next().unwrap_or_default().to_lowercase()
+}
+
+/// A path, then everything that further decoding of it makes.
+fn spellings(path: String) -> Vec<String> {
+    let mut found = vec![path];
+    let mut at = 0;
+    while at < found.len().min(MOST_SPELLINGS) {
+        let path = &found[at];
+        let next = [
+            decoded(path).into_owned(),
+            path.replace("%25", "%"),
+            path.replace('\\', "/"),
+            path.replace("&amp;", "&"),
+            path.trim().to_owned(),
+            path.replace('+', " "),
+        ];
+        for path in next {
+            if !path.is_empty() && !found.contains(&path) {
+                found.push(path);
+            }
+        }
+        at += 1;
+    }
+    found
+}
+
+/// The targets in order, each once. A folder stands for its page, too.
+fn sorted(mut found: Vec<Target>) -> Vec<Target> {
+    found.sort_by(|a, b| a.entry.cmp(&b.entry));
+    let mut seen = BTreeSet::new();
+    found.retain(|target| match &target.page {
+        Page::File(page) => seen.insert(page.clone()),
+        Page::None | Page::Unknown => seen.insert(target.entry.clone()),
+    });
+    found
 }

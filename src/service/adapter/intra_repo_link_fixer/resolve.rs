@@ -11,7 +11,7 @@ use super::{
 use crate::base::error::{Code, Error};
 
 /// The files whose anchors a folder has where no parameter names one.
-pub(super) const FRONT_PAGES: &[&str] = &["README.md", "index.md", "_index.md", "index.html"];
+const FRONT_PAGES: &[&str] = &["README.md", "index.md", "_index.md", "index.html"];
 
 /// Beginnings of the anchors of footnotes, which depend on the generator.
 const FOOTNOTES: &[&str] = &["fn-", "fnref-", "fn:", "fnref:", "footnote-", "user-content-fn"];
@@ -167,18 +167,32 @@ impl Rules<'_> {
         extended.chain(sources).collect()
     }
 
+    /// The pages that may stand for a folder, in order.
+    pub(super) fn fronts(&self, place: &str) -> Vec<String> {
+        let names: Vec<&str> = match &self.params.index {
+            Some(names) if !names.is_empty() => names.iter().map(String::as_str).collect(),
+            Some(_) | None => FRONT_PAGES.to_vec(),
+        };
+        names.into_iter().filter_map(|name| joined(place, name)).collect()
+    }
+
+    /// The files and folders that a path may name, in order, itself first.
+    pub(super) fn variants(&self, place: &str) -> Vec<String> {
+        [vec![place.to_owned()], self.fronts(place), self.spelled_otherwise(place)].concat()
+    }
+
     fn file(&self, path: String) -> Target {
         let page = if self.tree.is_link(&path) { Page::Unknown } else { Page::File(path.clone()) };
         Target { entry: path, page }
     }
 
     fn folder(&self, path: &str) -> Option<Target> {
-        let page = |names: &mut dyn Iterator<Item = &str>| {
-            names.filter_map(|name| joined(path, name)).find(|page| self.has_file(page))
-        };
-        let page = match &self.params.index {
-            Some(names) if !names.is_empty() => self.file(page(&mut names.iter().map(String::as_str))?).page,
-            Some(_) | None => page(&mut FRONT_PAGES.iter().copied()).map_or(Page::None, |page| self.file(page).page),
+        let page = self.fronts(path).into_iter().find(|page| self.has_file(page));
+        let needs_page = self.params.index.as_ref().is_some_and(|names| !names.is_empty());
+        let page = match page {
+            Some(page) => self.file(page).page,
+            None if needs_page => return None,
+            None => Page::None,
         };
         Some(Target { entry: path.to_owned(), page })
     }

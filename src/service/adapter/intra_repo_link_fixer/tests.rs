@@ -16,7 +16,7 @@ use super::{
     rewrite::{self, Original},
     tree::Tree,
 };
-use crate::base::path::RepoPath;
+use crate::{base::path::RepoPath, system::git::Trace};
 
 /// A tree with the files' contents, the parameters and the moves that its history knows.
 struct Case<'a> {
@@ -63,7 +63,7 @@ impl<'a> Case<'a> {
         };
         rules.check().unwrap();
         let mut history = History::default();
-        self.moves.iter().for_each(|(from, to)| history.add(from, to, false));
+        self.moves.iter().for_each(|(from, to)| history.add(from, to, Trace::Rename));
         let repairer = Repairer { rules, history: &history };
         repairer.check_choices().unwrap();
         let (mut changed, mut left) = (BTreeMap::new(), Vec::new());
@@ -187,7 +187,7 @@ fn doubtful_links_are_listed() {
     );
     left("[a](../x.md)", &["../x.md (outside): `../x.md` does not exist []"]);
     left("[a](src/lib.rs#L3)", &["src/lib.rs#L3 (line): `src/lib.rs` has fewer lines []"]);
-    left("[a](ignored.txt)", &["ignored.txt (ignored): Git ignores `ignored.txt` []"]);
+    left("[a](ignored.txt)", &["ignored.txt (ignored): `ignored.txt` is not in Git []"]);
     Case::new(&[("a.md", "[x](n.md)"), ("b/n.md", ""), ("c/n.md", "")])
         .leaves(&["n.md (file): `n.md` does not exist [\"b/n.md\", \"c/n.md\"]"]);
     Case::new(&[("a.md", "[x](b/README.md)"), ("c/README.md", "")])
@@ -207,10 +207,22 @@ fn history_leads_to_moved_files() {
     let files = [("a.md", "[x](old/b.md) [y](old/) [z](old)"), ("new/b.md", ""), ("new/c.md", "")];
     Case::new(&files)
         .moved("old/b.md", "new/b.md")
-        .moved("old/c.md", "new/c.md")
+        .moved("old", "new")
         .becomes("a.md", "[x](new/b.md) [y](new/) [z](new)");
     let files = [("new/a.md", "[x](b.md) [y](#t)\n# T"), ("old/b.md", "")];
     Case::new(&files).moved("old/a.md", "new/a.md").becomes("new/a.md", "[x](../old/b.md) [y](#t)\n# T");
+    // A page left its folder; two faults in one link.
+    let files =
+        [("a.md", "[x](old/#t) [y](old\\B.md?raw=1#T)"), ("old/z.md", ""), ("new/b.md", "# T"), ("new/r.md", "# T")];
+    Case::new(&files)
+        .moved("old/README.md", "new/r.md")
+        .moved("old/b.md", "new/b.md")
+        .becomes("a.md", "[x](new/r.md#t) [y](new/b.md?raw=1#t)");
+    // A moved file's links may mean the old place or the new one.
+    let files = [("new/a.md", "[x](k.md)"), ("old/k.md", ""), ("new/K.md", "")];
+    Case::new(&files)
+        .moved("old/a.md", "new/a.md")
+        .leaves(&["k.md (file): `new/k.md` may mean 2 files [\"new/K.md\", \"old/k.md\"]"]);
     let files = [("a.md", "[x](old.md)"), ("b.md", ""), ("c.md", "")];
     Case::new(&files)
         .moved("old.md", "b.md")

@@ -8,9 +8,15 @@ use super::{
     tree::{Hit, Judged, Tree, When},
 };
 use crate::{
+    audit::spelling::{Layer, Spelled},
     base::{error::Error, path::RepoPath},
     system::git::{Renamed, Trace},
 };
+
+/// The longest anchor that is compared with others, in characters.
+const LONGEST: usize = 256;
+/// The largest number of texts that decoding one may make.
+const MOST_TEXTS: usize = 32;
 
 /// The kind of a repair, as its count is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,14 +34,26 @@ pub(super) struct Changed<'a> {
     pub(super) new: &'a [u8],
 }
 
+/// Old paths, each with all that became of it.
+type Ends = BTreeMap<String, BTreeSet<String>>;
+
 /// Everything that can explain a repair.
+#[derive(Default)]
 pub(super) struct Reasons {
     /// The files of the workspace by their names in lower case.
-    names: BTreeMap<String, Vec<String>>,
-    /// The files that a path became, with the evidence.
-    moved: BTreeMap<String, BTreeSet<(String, Trace)>>,
+    names: Ends,
+    /// The files and folders by their paths in lower case.
+    cased: Ends,
+    /// The files that a path became.
+    moved: Ends,
+    /// The same by the old path in lower case.
+    folded: Ends,
+    /// The files with the content that a path had.
+    contents: Ends,
+    /// The other files of a removed path's name.
+    apart: Ends,
     /// The paths that a file had.
-    origins: BTreeMap<String, BTreeSet<String>>,
+    origins: Ends,
     /// The reason that the history is not known as a whole, if any.
     remark: Option<String>,
 }
@@ -59,18 +77,28 @@ impl Reasons {
     /// Lists the workspace, and reads the renames of its history.
     pub(super) fn new(tree: &Tree<'_>) -> Result<Self, Error> {
         let renames = (tree.ctx.renames)()?;
-        let (names, moved, origins) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let mut reasons = Reasons { names, moved, origins, remark: renames.remark };
+        let mut reasons = Reasons { remark: renames.remark, ..Reasons::default() };
+        let note = |ends: &mut Ends, key: &str, end: &str| {
+            ends.entry(key.to_owned()).or_default().insert(end.to_owned());
+        };
         for path in &tree.entries {
-            let name = path.rsplit('/').next().unwrap_or_default().to_lowercase();
-            reasons.names.entry(name).or_default().push(path.clone());
-        }
-        for Renamed { from, to, trace } in renames.renamed {
-            let (from, to) = (from.as_str().to_owned(), to.as_str().to_owned());
-            if trace == Trace::Rename {
-                reasons.origins.entry(to.clone()).or_default().insert(from.clone());
+            note(&mut reasons.names, &last(path).to_lowercase(), path);
+            let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+            for path in folders.chain([path.as_str()]) {
+                note(&mut reasons.cased, &path.to_lowercase(), path);
             }
-            reasons.moved.entry(from).or_default().insert((to, trace));
+        }
+        for Renamed { from, to, trace } in &renames.renamed {
+            let (from, to) = (from.as_str(), to.as_str());
+            match trace {
+                Trace::Content => note(&mut reasons.contents, from, to),
+                Trace::Apart => note(&mut reasons.apart, from, to),
+                Trace::Rename => {
+                    note(&mut reasons.origins, to, from);
+                    note(&mut reasons.folded, &from.to_lowercase(), to);
+                    note(&mut reasons.moved, from, to);
+                }
+            }
         }
         Ok(reasons)
     }
@@ -103,8 +131,11 @@ impl Reasons {
         };
         Ok(match (tree.judge(changed.file, changed.old, When::Before)?, anchor) {
             (Judged::NoAnchor(before), Some(kind)) if before == hit => Ok(kind),
+            (Judged::NoAnchor(before), kind) if before.page.is_none() || kind.is_none() => {
+                self.left(tree, (changed.file, &old), &before, &hit)?.map(Kind::Of)
+            }
             (Judged::NoAnchor(_), _) => Err("its target was right".to_owned()),
-            (Judged::NoTarget, _) => self.path(tree, changed.file, &old, &hit)?.map(Kind::Of),
+            (Judged::NoTarget, _) => self.path(tree, (changed.file, &old), &hit)?.map(Kind::Of),
             (Judged::External | Judged::Right(_), _) => Err("it was not broken".to_owned()),
         })
     }
@@ -125,122 +156,248 @@ impl Reasons {
             _ => return Ok(Err("other anchors differ from the old one in case alone".to_owned())),
         }
         let plain = |text: &str| text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect::<String>();
-        let nearest: Vec<&String> = all.iter().filter(|anchor| plain(anchor) == plain(old)).collect();
-        let is_rival = nearest.iter().any(|anchor| anchor.as_str() == new) || nearest.is_empty();
-        Ok(match is_rival {
-            true => Ok(Repair::Anchor),
-            false => Err("another anchor is nearer".to_owned()),
+        let alike: Vec<&String> = all.iter().filter(|anchor| plain(anchor) == plain(old)).collect();
+        let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+        let distance = |anchor: &str| strsim::osa_distance(&folded(old), anchor);
+        let bound = || old.chars().count() <= LONGEST && distance(new) <= 3 + old.chars().count() / 3;
+        let is_nearest = || all.iter().all(|other| other == new || distance(other) > distance(new));
+        Ok(match alike.as_slice() {
+            [only] if only.as_str() == new => Ok(Repair::Anchor),
+            [] if digits(old) == digits(new) && bound() && is_nearest() => Ok(Repair::Anchor),
+            [] => Err("its new anchor is not near to the old one, or another is nearer".to_owned()),
+            _ => Err("another anchor is nearer".to_owned()),
         })
     }
 
-    /// The kind that explains a new path.
-    fn path(&self, tree: &Tree<'_>, file: &RepoPath, old: &Local, hit: &Hit) -> Result<Result<Repair, String>, Error> {
-        let goals: BTreeSet<&str> = [Some(hit.path.as_str()), hit.page.as_deref()].into_iter().flatten().collect();
-        let is_goal = |path: &str| goals.contains(path);
-        let folder = file.parent();
-        let below = |written: &str| match written.strip_prefix('/') {
-            Some(rest) => tree.params.site_root.iter().filter_map(|root| joined(root, rest)).collect::<Vec<_>>(),
-            None => Vec::from_iter(joined(folder.as_ref().map_or("", RepoPath::as_str), written)),
-        };
-        let again = decodings(&old.written);
-        let decoded: Vec<String> = again.iter().flat_map(|written| below(written)).collect();
-        for path in &decoded {
-            if tree.at(path, false)?.is_some_and(|found| found == *hit) {
-                return Ok(Ok(Repair::Decoded));
+    /// The kind that explains a new path: the first way that leads from the old path, and to the new target alone.
+    fn path(
+        &self,
+        tree: &Tree<'_>,
+        (file, old): (&RepoPath, &Local),
+        hit: &Hit,
+    ) -> Result<Result<Repair, String>, Error> {
+        let texts = [vec![old.written.clone()], decodings(&old.written)].concat();
+        let here: Vec<String> = texts.iter().flat_map(|text| below(tree, file, text)).collect();
+        let again: Vec<String> = texts[1..].iter().flat_map(|text| below(tree, file, text)).collect();
+        for repair in [Repair::Decoded, Repair::Case, Repair::Moved, Repair::Content] {
+            let mut ends = match repair {
+                _ if !tree.params.repairs(repair) => continue,
+                Repair::Decoded => at(tree, again.iter())?,
+                Repair::Case => self.in_other_case(tree, &here)?,
+                Repair::Moved => {
+                    let exact = self.became(tree, &here)?;
+                    let there = if exact.is_empty() { self.became_in_any_case(tree, &here)? } else { exact };
+                    [there, self.from_origins(tree, file, &texts)?].concat()
+                }
+                _ => {
+                    let places = [here.clone(), self.at_origins(file, &texts)].concat();
+                    let telling = places.iter().filter(|place| !is_licence(place));
+                    let contents = telling.filter_map(|place| first(&self.contents, &tree.spellings(place)));
+                    at(tree, contents.flatten())?
+                }
+            };
+            if !ends.is_empty() && matches!(repair, Repair::Decoded | Repair::Case) {
+                ends.extend(self.still_at_origins(tree, file, &texts)?);
             }
-        }
-        let plain = below(&old.written);
-        let variants: BTreeSet<String> = plain.iter().chain(&decoded).flat_map(|path| tree.spellings(path)).collect();
-        let fits = |fits: fn(&str, &str) -> bool| variants.iter().any(|path| goals.iter().any(|goal| fits(path, goal)));
-        if fits(|path, goal| path.to_lowercase() == goal.to_lowercase()) {
-            return Ok(Ok(Repair::Case));
-        }
-        for (trace, repair) in [(Trace::Rename, Repair::Moved), (Trace::Content, Repair::Content)] {
-            let exact: Vec<_> = variants.iter().filter_map(|path| self.moved.get(path)).collect();
-            let folded: BTreeSet<String> = variants.iter().map(|path| path.to_lowercase()).collect();
-            let in_other_case = || self.moved.iter().filter(|(from, _)| folded.contains(&from.to_lowercase()));
-            let known = if exact.is_empty() { in_other_case().map(|(_, targets)| targets).collect() } else { exact };
-            let targets = known.into_iter().flatten();
-            let targets: BTreeSet<&str> = targets.filter(|(_, by)| *by == trace).map(|(to, _)| to.as_str()).collect();
-            let is_among = targets.iter().any(|to| is_goal(to));
-            if is_among && targets.len() > 1 {
-                return Ok(Err("its old target has become several files".to_owned()));
-            }
-            let is_moved = || self.came_along(tree, file, old, &is_goal) || self.folder_moved(&variants, hit);
-            if is_among || trace == Trace::Rename && is_moved() {
-                return Ok(Ok(repair));
+            ends.retain(|end| self.is_known(&end.path));
+            match ends.as_slice() {
+                [] => {}
+                _ if is_only(&ends, hit) => return Ok(Ok(repair)),
+                _ => return Ok(Err(format!("its old path may mean another file by `{}`", Kind::Of(repair).name()))),
             }
         }
         let told = |why: String| match &self.remark {
             Some(remark) => format!("{why}; of the history {remark}"),
             None => why,
         };
-        Ok(self.name(&variants, &goals).map_err(told))
+        let places = [here.clone(), self.at_origins(file, &texts)].concat();
+        let others = places.iter().flat_map(|place| tree.spellings(place)).filter_map(|path| self.apart.get(&path));
+        if others.flatten().any(|other| is_goal(hit, other)) {
+            return Ok(Err("its new target existed beside the old one".to_owned()));
+        }
+        match here.is_empty() {
+            true => Ok(Err("its old path left the workspace".to_owned())),
+            false => Ok(self.name(tree, &texts, hit).map_err(told)),
+        }
+    }
+
+    /// The kind that explains a new path where only the anchor was missing: the page left its folder, or the file moved.
+    fn left(
+        &self,
+        tree: &Tree<'_>,
+        (file, old): (&RepoPath, &Local),
+        before: &Hit,
+        hit: &Hit,
+    ) -> Result<Result<Repair, String>, Error> {
+        let texts = [vec![old.written.clone()], decodings(&old.written)].concat();
+        let mut ends = self.from_origins(tree, file, &texts)?;
+        if before.page.is_none() {
+            for place in &old.paths {
+                ends.extend(at(tree, first(&self.moved, &tree.fronts(place)).into_iter().flatten())?);
+            }
+        }
+        let anchor = old.anchor.as_deref().unwrap_or_default();
+        let mut right = Vec::new();
+        for end in &ends {
+            if tree.has_anchor(end, &old.query, anchor, When::After)? {
+                right.push(end.clone());
+            }
+        }
+        right.retain(|end: &Hit| self.is_known(&end.path));
+        ends.retain(|end| self.is_known(&end.path));
+        let is_explained = is_only(&right, hit) || (right.is_empty() && before.page.is_none() && is_only(&ends, hit));
+        let is_asked = !old.written.is_empty() && tree.params.repairs(Repair::Moved);
+        Ok((is_explained && is_asked).then_some(Repair::Moved).ok_or_else(|| "its target was right".to_owned()))
+    }
+
+    /// The targets that a moved file's link has from the earlier places of the file.
+    fn still_at_origins(&self, tree: &Tree<'_>, file: &RepoPath, texts: &[String]) -> Result<Vec<Hit>, Error> {
+        let is_folder = texts.first().is_some_and(|text| text.ends_with('/'));
+        self.at_origins(file, texts).iter().filter_map(|place| tree.at(place, is_folder).transpose()).collect()
+    }
+
+    /// True for a file that Git does not ignore, or a folder with such files.
+    fn is_known(&self, path: &str) -> bool {
+        path.is_empty() || self.cased.get(&path.to_lowercase()).is_some_and(|paths| paths.contains(path))
+    }
+
+    fn in_other_case(&self, tree: &Tree<'_>, places: &[String]) -> Result<Vec<Hit>, Error> {
+        let all = places.iter().flat_map(|place| tree.spellings(place));
+        let all: BTreeSet<String> = all.map(|path| path.to_lowercase()).collect();
+        at(tree, all.iter().filter_map(|path| self.cased.get(path)).flatten())
+    }
+
+    /// The files and folders that places became, each in the first of its spellings of which that is known.
+    fn became(&self, tree: &Tree<'_>, places: &[String]) -> Result<Vec<Hit>, Error> {
+        at(tree, places.iter().filter_map(|place| first(&self.moved, &tree.spellings(place))).flatten())
+    }
+
+    fn became_in_any_case(&self, tree: &Tree<'_>, places: &[String]) -> Result<Vec<Hit>, Error> {
+        let folded =
+            |place: &String| tree.spellings(place).into_iter().map(|path| path.to_lowercase()).collect::<Vec<_>>();
+        at(tree, places.iter().filter_map(|place| first(&self.folded, &folded(place))).flatten())
+    }
+
+    /// The places of relative paths from the earlier places of a file.
+    fn at_origins(&self, file: &RepoPath, texts: &[String]) -> Vec<String> {
+        let origins = self.origins.get(file.as_str()).into_iter().flatten();
+        let folders = origins.map(|origin| origin.rsplit_once('/').map_or("", |(folder, _)| folder));
+        let relative =
+            |folder| texts.iter().filter(|text| !text.starts_with('/')).filter_map(move |text| joined(folder, text));
+        folders.flat_map(relative).collect()
+    }
+
+    /// The targets that a moved file's link had from the earlier places of the file, as they are now.
+    fn from_origins(&self, tree: &Tree<'_>, file: &RepoPath, texts: &[String]) -> Result<Vec<Hit>, Error> {
+        let is_folder = texts.first().is_some_and(|text| text.ends_with('/'));
+        let mut ends = Vec::new();
+        for place in self.at_origins(file, texts) {
+            let there = tree.at(&place, is_folder)?;
+            let places = [place];
+            let found = match there {
+                // The page of a folder may have left it.
+                Some(hit) if hit.page.is_none() && !hit.is_linked => {
+                    let led = at(tree, first(&self.moved, &tree.fronts(&places[0])).into_iter().flatten())?;
+                    if led.is_empty() { vec![hit] } else { led }
+                }
+                Some(hit) => vec![hit],
+                None => {
+                    let led = self.became(tree, &places)?;
+                    let led = if led.is_empty() { self.in_other_case(tree, &places)? } else { led };
+                    if led.is_empty() { self.became_in_any_case(tree, &places)? } else { led }
+                }
+            };
+            ends.extend(found);
+        }
+        Ok(ends)
     }
 
     /// `name`, if the new target is the only one with the old one's name. A name that many folders have counts with its folder.
-    fn name(&self, variants: &BTreeSet<String>, goals: &BTreeSet<&str>) -> Result<Repair, String> {
-        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_lowercase();
-        let folder = |path: &str| path.rsplit('/').nth(1).unwrap_or_default().to_lowercase();
-        let mut all = BTreeSet::new();
-        let mut near = BTreeSet::new();
-        // The files that stand for a folder have names of their own.
-        let is_index = |path: &str| path.rsplit_once('/').is_some_and(|(folder, _)| variants.contains(folder));
-        for path in variants.iter().filter(|path| !is_index(path)) {
-            for found in self.names.get(&name(path)).into_iter().flatten() {
-                all.insert(found.as_str());
-                near.extend((folder(found) == folder(path)).then_some(found.as_str()));
+    fn name(&self, tree: &Tree<'_>, texts: &[String], hit: &Hit) -> Result<Repair, String> {
+        let folder = |path: &str| path.rsplit('/').nth(1).unwrap_or_default().to_owned();
+        let (mut all, mut near) = (BTreeSet::new(), BTreeSet::new());
+        for text in texts {
+            for name in [vec![last(text).to_owned()], tree.extended(last(text))].concat() {
+                for found in self.names.get(&name.to_lowercase()).into_iter().flatten() {
+                    all.insert(found.as_str());
+                    near.extend((folder(found) == folder(text)).then_some(found.as_str()));
+                }
             }
         }
-        let is_only = |found: &BTreeSet<&str>| found.len() == 1 && found.iter().any(|path| goals.contains(path));
+        let is_only = |found: &BTreeSet<&str>| found.len() == 1 && found.iter().all(|path| is_goal(hit, path));
         match () {
+            () if !tree.params.repairs(Repair::Name) => {
+                Err("nothing leads from the old target to the new one".to_owned())
+            }
             () if is_only(&all) || is_only(&near) => Ok(Repair::Name),
             () if all.len() < 2 => Err("nothing leads from the old target to the new one".to_owned()),
             () => Err("several files have the name of its old target".to_owned()),
         }
     }
+}
 
-    /// True if the file with the link was moved, and the link was right at its old place.
-    fn came_along(&self, tree: &Tree<'_>, file: &RepoPath, old: &Local, is_goal: &dyn Fn(&str) -> bool) -> bool {
-        let origins = self.origins.get(file.as_str()).into_iter().flatten();
-        origins.into_iter().any(|origin| {
-            let folder = origin.rsplit_once('/').map_or("", |(folder, _)| folder);
-            let Some(path) = joined(folder, &old.written) else { return false };
-            let is_moved =
-                |path: &String| self.moved.get(path).is_some_and(|targets| targets.iter().any(|(to, _)| is_goal(to)));
-            is_goal(&path) || tree.spellings(&path).iter().any(|path| is_goal(path) || is_moved(path))
-        })
-    }
+/// True for a file whose content is the same in many projects.
+fn is_licence(path: &str) -> bool {
+    let stem = last(path).split('.').next().unwrap_or_default().to_lowercase();
+    ["copying", "licence", "license", "notice"].contains(&stem.as_str())
+}
 
-    /// True if a file of an old folder is now below the new one.
-    fn folder_moved(&self, variants: &BTreeSet<String>, hit: &Hit) -> bool {
-        variants.iter().any(|path| {
-            let below = format!("{path}/");
-            let inside = self.moved.range(below.clone()..).take_while(|(from, _)| from.starts_with(&below));
-            inside.into_iter().any(|(from, targets)| {
-                let rest = &from[below.len()..];
-                targets.iter().any(|(to, trace)| *trace == Trace::Rename && *to == format!("{}/{rest}", hit.path))
-            })
-        })
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+/// The ends of the first path that has some.
+fn first<'e>(ends: &'e Ends, paths: &[String]) -> Option<&'e BTreeSet<String>> {
+    paths.iter().find_map(|path| ends.get(path))
+}
+
+/// The targets of paths, as far as they exist.
+fn at<'p>(tree: &Tree<'_>, paths: impl Iterator<Item = &'p String>) -> Result<Vec<Hit>, Error> {
+    paths.filter_map(|path| tree.at(path, false).transpose()).collect()
+}
+
+fn is_goal(hit: &Hit, path: &str) -> bool {
+    hit.path == path || hit.page.as_deref() == Some(path)
+}
+
+/// True if all of them are that target. A folder is the same as its page.
+fn is_only(ends: &[Hit], hit: &Hit) -> bool {
+    let key = |hit: &Hit| hit.page.clone().unwrap_or_else(|| hit.path.clone());
+    !ends.is_empty() && ends.iter().all(|end| key(end) == key(hit))
+}
+
+/// The paths beneath the workspace that a decoded path in a file may mean.
+fn below(tree: &Tree<'_>, file: &RepoPath, text: &str) -> Vec<String> {
+    let folder = file.parent();
+    match text.strip_prefix('/') {
+        Some(rest) => tree.params.site_root.iter().filter_map(|root| joined(root, rest)).collect(),
+        None => Vec::from_iter(joined(folder.as_ref().map_or("", RepoPath::as_str), text)),
     }
 }
 
-/// The texts that further decoding of a path or anchor makes: percent-encoding, references, backslashes.
+/// The texts that further decoding of a path or anchor makes, in any order: percent-encoding, references, backslashes, `+` and
+/// white space at the ends.
 fn decodings(text: &str) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    let mut last = text.to_owned();
-    for _ in 0..4 {
-        let references =
-            crate::audit::spelling::Spelled::decode(last.as_bytes(), &[crate::audit::spelling::Layer::Entities]);
-        let next = decoded(&String::from_utf8(references.bytes).unwrap_or_else(|_| last.clone()));
-        for text in [next.clone(), next.replace('\\', "/"), next.trim().to_owned(), next.replace('+', " ")] {
-            if text != last && !found.contains(&text) {
-                found.push(text);
+    let mut found = BTreeSet::from([text.to_owned()]);
+    let mut fresh = vec![text.to_owned()];
+    while let Some(text) = fresh.pop().filter(|_| found.len() < MOST_TEXTS) {
+        let references = Spelled::decode(text.as_bytes(), &[Layer::Entities]).bytes;
+        let references = String::from_utf8(references).unwrap_or_default();
+        for next in [
+            decoded(&text),
+            text.replace("%25", "%"),
+            references,
+            text.replace('\\', "/"),
+            text.trim().to_owned(),
+            text.replace('+', " "),
+        ] {
+            if !next.is_empty() && found.insert(next.clone()) {
+                fresh.push(next);
             }
         }
-        last = next;
     }
-    found
+    found.remove(text);
+    found.into_iter().collect()
 }
 
 /// True if the parameters name the new target for the old one.

@@ -178,7 +178,7 @@ fn repairs_are_counted_by_their_reason() {
     edit("[x](B.MD)", "[x](b.md)", &[("b.md", "")]).repaired("case");
     edit("[x](b.md)", "[x](c/d.md)", &[("c/d.md", "")]).renamed("b.md", "c/d.md").repaired("moved");
     edit("[x](../b.md)", "[x](e/b.md)", &[("e/b.md", "")]).renamed("e/f/a.md", "a.md").repaired("moved");
-    edit("[x](old/)", "[x](new/)", &[("new/b.md", "")]).renamed("old/b.md", "new/b.md").repaired("moved");
+    edit("[x](old/)", "[x](new/)", &[("new/b.md", "")]).renamed("old", "new").repaired("moved");
     let mut content = edit("[x](b.md)", "[x](c.md)", &[("c.md", "")]);
     content.renamed.push(("b.md", "c.md", Trace::Content));
     content.repaired("content");
@@ -211,6 +211,32 @@ fn a_site_that_was_missed_is_found() {
     case(&[("a.md", "[x](B.md#t)"), ("b.md", "# T")])
         .edit("a.md", "[x](B.md#T)")
         .fails(&["anchors_exist", "repairs_explained", "targets_exist"][1..]);
+}
+
+#[test]
+fn near_anchors_are_near() {
+    let case = |old: &str, new: &str, page: &'static str| {
+        let text = |anchor: &str| format!("[x](b.md#{anchor})");
+        case(&[("a.md", &text(old)), ("b.md", page)]).edit("a.md", &text(new))
+    };
+    case("use-the-cli", "use-cli", "# Use CLI\n# Other").repaired("anchor");
+    case("usage", "licence", "# Licence").fails(&["repairs_explained"]);
+    case("step-1", "step-2", "# Step 2").fails(&["repairs_explained"]);
+    case("instal", "instant", "# Install\n# Instant").fails(&["repairs_explained"]);
+}
+
+#[test]
+fn headings_in_html_count() {
+    let text = "<h2 align=\"center\">My <b>Tool</b> &amp; co</h2>\n\n[x](#my-tool--co)\n";
+    case(&[("a.md", text)]).fails(&[]);
+    case(&[("a.md", text)]).params(json!({"anchors": "mdbook"})).fails(&["anchors_exist"]);
+}
+
+#[test]
+fn a_page_that_left_its_folder_is_found() {
+    let files = [("a.md", "[x](b/#t)"), ("b/c.md", ""), ("d/e.md", "# T")];
+    case(&files).edit("a.md", "[x](d/e.md#t)").renamed("b/README.md", "d/e.md").repaired("moved");
+    case(&files).edit("a.md", "[x](d/e.md#t)").fails(&["repairs_explained"]);
 }
 
 #[test]

@@ -120,15 +120,15 @@ impl<'a> Tree<'a> {
                     return Ok(Some(hit));
                 }
             }
-            Some(kind) if !is_folder => return Ok(Some(file(path.to_owned(), kind == Kind::Link))),
+            Some(kind) if !is_folder || kind == Kind::Link => {
+                return Ok(Some(file(path.to_owned(), kind == Kind::Link)));
+            }
             Some(_) => {}
             None if self.is_below_link(path)? => return Ok(Some(file(path.to_owned(), true))),
             None => {}
         }
-        let left_out = self.params.extensions.iter().map(|extension| format!("{path}.{extension}"));
-        let stem = path.strip_suffix(".html").filter(|_| !is_folder);
-        let sources = stem.iter().flat_map(|stem| self.params.html_from.iter().map(move |end| format!("{stem}.{end}")));
-        for path in left_out.chain(sources) {
+        let extended = if path.is_empty() { Vec::new() } else { self.extended(path) };
+        for path in extended {
             if let Some(kind) = self.kind(&path)?.filter(|kind| *kind != Kind::Folder) {
                 return Ok(Some(file(path, kind == Kind::Link)));
             }
@@ -137,9 +137,7 @@ impl<'a> Tree<'a> {
     }
 
     fn folder(&self, path: &str) -> Result<Option<Hit>, Error> {
-        let below = if path.is_empty() { String::new() } else { format!("{path}/") };
-        for name in self.indexes() {
-            let page = format!("{below}{name}");
+        for page in self.fronts(path) {
             if let Some(kind) = self.kind(&page)?.filter(|kind| *kind != Kind::Folder) {
                 return Ok(Some(Hit { path: path.to_owned(), page: Some(page), is_linked: kind == Kind::Link }));
             }
@@ -235,14 +233,22 @@ impl<'a> Tree<'a> {
         Ok(others.get(page).and_then(Option::as_ref).map(look))
     }
 
-    /// The files and folders that a path may stand for.
+    /// The pages that may stand for a folder.
+    pub(super) fn fronts(&self, path: &str) -> Vec<String> {
+        let below = if path.is_empty() { String::new() } else { format!("{path}/") };
+        self.indexes().into_iter().map(|name| format!("{below}{name}")).collect()
+    }
+
+    /// The files that a path without its extension, or with that of a page made from its source, may stand for.
+    pub(super) fn extended(&self, path: &str) -> Vec<String> {
+        let extensions = self.params.extensions.iter().map(|extension| format!("{path}.{extension}"));
+        let stem = path.strip_suffix(".html");
+        let sources = stem.iter().flat_map(|stem| self.params.html_from.iter().map(move |end| format!("{stem}.{end}")));
+        extensions.chain(sources).collect()
+    }
+
+    /// The files and folders that a path may stand for, in order.
     pub(super) fn spellings(&self, path: &str) -> Vec<String> {
-        let mut found = vec![path.to_owned()];
-        found.extend(self.params.extensions.iter().map(|extension| format!("{path}.{extension}")));
-        if let Some(stem) = path.strip_suffix(".html") {
-            found.extend(self.params.html_from.iter().map(|extension| format!("{stem}.{extension}")));
-        }
-        found.extend(self.indexes().iter().map(|name| format!("{path}/{name}")));
-        found
+        [vec![path.to_owned()], self.fronts(path), self.extended(path)].concat()
     }
 }
