@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::maker::World;
+use super::maker::{Link, World};
 use crate::support::site::Tree;
 
 /// A link in a tree.
@@ -77,29 +77,19 @@ pub(super) fn judged(
                 sum.good += 1;
             }
             Fate::Hopeless => {
-                assert!(is_same, "seed {seed}: a repair was guessed: {found:?} is now {now}");
-                assert!(is_listed(), "seed {seed}: a broken link is not listed: {found:?} in {listed:?}");
+                let is_right = is_same || is_its_folder(world, after, found, &now);
+                assert!(is_right, "seed {seed}: a repair was guessed: {found:?} is now {now}");
+                assert!(!is_same || is_listed(), "seed {seed}: a broken link is not listed: {found:?} in {listed:?}");
                 sum.hopeless += 1;
             }
             Fate::OneRight => {
                 sum.one_right += 1;
                 if is_same {
-                    // A folder stays a target when its page has left it.
-                    let path = found.written.split(['#', '?']).next().unwrap_or_default();
-                    let is_folder = path.ends_with(['/', '.']);
-                    assert!(
-                        is_folder || is_listed(),
-                        "seed {seed}: a broken link is not listed: {found:?} in {listed:?}"
-                    );
+                    assert!(is_listed(), "seed {seed}: a broken link is not listed: {found:?} in {listed:?}");
                     sum.missed.push(format!("seed {seed}: {found:?}"));
                     continue;
                 }
-                let link = world
-                    .documents
-                    .iter()
-                    .flat_map(|document| &document.links)
-                    .find(|link| link.number == found.number);
-                let link = link.expect("it was made");
+                let link = link(world, found);
                 let place = place(world, after, &found.file, &now);
                 assert_eq!(place, Some((link.target, link.heading)), "seed {seed}: {found:?} is now {now}");
                 sum.repaired += 1;
@@ -107,6 +97,19 @@ pub(super) fn judged(
         }
     }
     rest_is_same(seed, links, before, after);
+}
+
+fn link<'a>(world: &'a World, found: &Found) -> &'a Link {
+    let mut links = world.documents.iter().flat_map(|document| &document.links);
+    links.find(|link| link.number == found.number).expect("it was made")
+}
+
+/// True if a destination leads to the folder of a page that is gone, as the link of a file that moved did.
+fn is_its_folder(world: &World, tree: &Tree, found: &Found, now: &str) -> bool {
+    let page = &world.documents[link(world, found).target];
+    let folder = page.path.strip_suffix("README.md").filter(|_| page.is_gone);
+    let reached = target(world.root, tree, &found.file, now);
+    folder.is_some_and(|folder| reached == Some((folder.trim_end_matches('/').to_owned(), None)))
 }
 
 /// Outside of the links' destinations every byte is the same.
@@ -203,8 +206,10 @@ fn place(world: &World, tree: &Tree, file: &str, written: &str) -> Option<Place>
 fn exists(world: &World, tree: &Tree, file: &str, written: &str) -> bool {
     let Some((path, anchor)) = target(world.root, tree, file, written) else { return false };
     let has_document = world.documents.iter().any(|document| !document.is_gone && document.path == path);
-    let is_there =
-        has_document || tree.contains_key(&path) || tree.keys().any(|key| key.starts_with(&format!("{path}/")));
+    let is_there = has_document
+        || tree.contains_key(&path)
+        || path.is_empty()
+        || tree.keys().any(|key| key.starts_with(&format!("{path}/")));
     let without_extension = path.ends_with(".md") && !world.leaves_extensions_out() && !names(written, &path);
     is_there && !without_extension && (anchor.is_none() || place(world, tree, file, written).is_some())
 }
