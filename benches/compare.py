@@ -180,10 +180,12 @@ def prepare(tree, copy):
     """A copy of a tree, a workspace of its own, with the shipped workflows and larger budgets."""
     shutil.copytree(tree, copy, symlinks=True)
     (copy / "scripts").mkdir()
-    (copy / "nrv.toml").write_text(
+    policy = (
         "[adapters.link_updater]\nmax_files = 100000\n[adapters.intra_repo_link_fixer]\nmax_files = 100000\n"
         "[adapters.json_schema_migrator]\nmax_files = 100000\n[budget]\nfiles = 100000\ndiff_lines = 10000000\n"
         "[[exec.allow]]\nprefix = [\"/bin/true\"]\n")
+    with (copy / "nrv.toml").open("a") as file:
+        file.write(policy)
     for name in SCRIPTS:
         text = (SITE / "scripts" / name).read_text()
         larger = text.replace("files: 5000, diff_lines: 50000", "files: 100000, diff_lines: 10000000")
@@ -276,6 +278,38 @@ def adapter_suites(work, cache):
     }
 
 
+def own_suites(work):
+    """1,000 Markdown files with small headings, by an adapter in Rhai, the same in Rust, and a program in Python."""
+    chance = random.Random(1)
+    words = "the of a link page with site moved to old new host text item list name".split()
+    tree = work / "headings"
+    for n in range(1000):
+        page = tree / f"docs/d{n % 40}/p{n}.md"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        parts = []
+        for _ in range(chance.randint(3, 12)):
+            heading = " ".join(chance.choices(words, k=4))
+            parts.append("#" * chance.randint(1, 4) + " " + (heading if chance.random() < 0.1 else heading.capitalize()))
+            parts += [" ".join(chance.choices(words, k=chance.randint(10, 60))) for _ in range(chance.randint(1, 6))]
+        page.write_text("\n\n".join(parts) + "\n")
+    (tree / "dta").mkdir()
+    shutil.copy(SITE / "dta/heading_case.rhai", tree / "dta")
+    program = work / "headings-python"
+    shutil.copytree(tree, program)
+    shutil.copy(SITE / "src/face/cli/templates/adapter.py", program / "dta/blanks.py")
+    (program / "nrv.toml").write_text(
+        '[adapters.blanks]\nprogram = ["/usr/bin/python3", "dta/blanks.py"]\nglob = ["**/*.md"]\nwork = "blanks"\n')
+    rhai, python = (invocation(work, name, name, "docs/**", {}) for name in ("heading_case", "blanks"))
+    rust = SITE / "target/release/examples/heading_case"
+    return {
+        "adapters-own": [
+            Row("heading_case in Rust", f"{rust} .", tree, True, needs=[str(rust)], reference=True),
+            Row("heading_case in Rhai", f"{{nrv}} dta run heading_case --input {rhai} --dry-run", tree, True),
+            Row("blanks in Python", f"{{nrv}} dta run blanks --input {python} --dry-run", program, True, needs=["/usr/bin/python3"]),
+        ],
+    }
+
+
 def suites(work, cache):
     html, large, markdown = (cache / "corpora" / name for name in ("html-5k", "html-50k", "markdown"))
     pages = ["**/*.html", "**/*.htm"]
@@ -319,6 +353,7 @@ def suites(work, cache):
             Row("lychee --dump", "lychee --dump --offline --extensions md .", markdown, needs=["lychee"]),
         ],
         **adapter_suites(work, cache),
+        **own_suites(work),
         **apply_suites(work),
         **gate_suites(work),
         **releases(work),
