@@ -24,6 +24,7 @@ use crate::{
         deadline::Deadline,
         evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
     },
+    system::workspace,
 };
 
 /// `expect` accepts the counts after the change.
@@ -33,6 +34,11 @@ const EXPECTATION_MET: &str = "expectation_met";
 pub(super) trait Measurer: Sync {
     /// True if it takes files that are not UTF-8.
     fn takes_bytes(&self) -> bool;
+
+    /// The most files of a batch.
+    fn batch_files(&self) -> usize {
+        FILES
+    }
 
     /// The counts of a batch.
     fn measure(&self, batch: Batch) -> Result<Answer, Error>;
@@ -68,7 +74,7 @@ pub(super) fn measure(
         failures.extend(found);
         changed += one;
     }
-    let ([before, mut after], measured) = sums.finish()?;
+    let ([before, mut after], measured) = sums.finish(ctx.threads)?;
     failures.extend(compare(evidence, changed, &before));
     if measured == 0 {
         // Nobody has counted anything, so all counts are 0.
@@ -126,9 +132,9 @@ struct Heap {
 
 impl Heap {
     /// Adds a file; returns the batch that is full without it.
-    fn add(&mut self, file: File) -> Option<Heap> {
+    fn add(&mut self, file: File, most: usize) -> Option<Heap> {
         let encoded = file.body.encoded();
-        let is_full = !self.files.is_empty() && (self.encoded + encoded > BYTES || self.files.len() == FILES);
+        let is_full = !self.files.is_empty() && (self.encoded + encoded > BYTES || self.files.len() == most);
         let full = is_full.then(|| std::mem::take(self));
         self.encoded += encoded;
         self.files.push(file);
@@ -149,12 +155,12 @@ struct Line {
 
 impl Line {
     /// Moves the files whose turn has come, or all; returns full batches.
-    fn advance(&mut self, all: bool) -> Vec<(Image, Heap)> {
+    fn advance(&mut self, all: bool, most: usize) -> Vec<(Image, Heap)> {
         let mut full = Vec::new();
         while let Some(first) = self.waiting.first_entry().filter(|first| all || *first.key() == self.next) {
             for (image, file) in first.remove() {
                 self.measured += 1;
-                full.extend(self.heaps[image as usize].add(file).map(|heap| (image, heap)));
+                full.extend(self.heaps[image as usize].add(file, most).map(|heap| (image, heap)));
             }
             self.next += 1;
         }
@@ -189,7 +195,7 @@ impl Sums<'_> {
             let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
             let number = self.paths.binary_search(&file.path).unwrap_or_else(|number| number);
             line.waiting.insert(number, files);
-            line.advance(false)
+            line.advance(false, self.measurer.batch_files())
         };
         full.into_iter().try_for_each(|(image, heap)| self.count(image, heap))?;
         Ok(failures)
@@ -233,13 +239,17 @@ impl Sums<'_> {
     }
 
     /// The counts before and after, and the number of measured contents.
-    fn finish(self) -> Result<([Counts; 2], usize), Error> {
+    fn finish(self, threads: usize) -> Result<([Counts; 2], usize), Error> {
         let (mut full, heaps, measured) = {
             let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-            (line.advance(true), std::mem::take(&mut line.heaps), line.measured)
+            (line.advance(true, self.measurer.batch_files()), std::mem::take(&mut line.heaps), line.measured)
         };
         full.extend([Image::Kept, Image::Before, Image::After].into_iter().zip(heaps));
-        full.into_iter().try_for_each(|(image, heap)| self.count(image, heap))?;
+        let full: Vec<(Image, Mutex<Heap>)> = full.into_iter().map(|(image, heap)| (image, Mutex::new(heap))).collect();
+        let counted = workspace::parallel_map(threads, &full, |(image, heap)| {
+            self.count(*image, std::mem::take(&mut *heap.lock().unwrap_or_else(PoisonError::into_inner)))
+        });
+        counted.into_iter().collect::<Result<(), Error>>()?;
         Ok((self.counts.into_inner().unwrap_or_else(PoisonError::into_inner), measured))
     }
 }

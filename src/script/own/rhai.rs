@@ -125,6 +125,11 @@ impl Measurer for RhaiAdapter {
         <Process<'_> as Work>::TAKES_BYTES
     }
 
+    /// Small, so that threads share the work; a source is parsed for each batch.
+    fn batch_files(&self) -> usize {
+        100
+    }
+
     fn measure(&self, batch: Batch) -> Result<Answer, Error> {
         self.on_stack(|adapter| adapter.work(batch))
     }

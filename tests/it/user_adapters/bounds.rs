@@ -74,7 +74,7 @@ fn a_table_states_an_expectation() {
 #[test]
 fn the_batches_of_the_verifier_do_not_depend_on_threads() {
     // The first batch of 500 has a group more than its files alone would say.
-    let groups = "{'counts': {'unsorted': 0, 'groups': len({f['path'][:-4] for f in files})}}";
+    let groups = "{'counts': {'unsorted': 0, 'starts': 1, 'groups': len({f['path'][:-4] for f in files})}}";
     let Some(site) = site_of(TABLE, &answers(groups, NOTHING, groups)) else { return };
     for index in 0..1100 {
         site.write(&format!("src/many/{index}.py"), "x\n");
@@ -83,9 +83,11 @@ fn the_batches_of_the_verifier_do_not_depend_on_threads() {
     let mut input = invocation("dry-run");
     input["constraints"]["max_files"] = json!(5000);
     let counts: Vec<Value> = ["1", "8", "8"]
-        .map(|threads| run(&site, &input, &["--threads", threads]).exits(0).json()["baseline"]["groups"].clone())
+        .map(|threads| run(&site, &input, &["--threads", threads]).exits(0).json()["baseline"].clone())
         .to_vec();
     assert!(counts.iter().all(|count| *count == counts[0]), "{counts:?}");
+    // The program is started once a batch of 500, not once a file.
+    assert_eq!((&counts[0]["files_scanned"], &counts[0]["starts"]), (&json!(1102), &json!(3)));
 }
 
 #[test]
