@@ -1,6 +1,7 @@
 //! Adapters that users write in Rhai, with the real binary: they propose, apply, verify, and can do nothing else.
 #![expect(clippy::disallowed_methods, reason = "tests remove and read files")]
 
+mod again;
 mod approval;
 mod bounds;
 mod cases;

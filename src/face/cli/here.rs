@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    arguments::{Cli, Command, PlanArguments, RunArguments},
+    arguments::{Cli, Command, PlanArguments, ResumeArguments, RunArguments},
     progress::Meter,
     redact,
     trusted::keeper,
@@ -19,7 +19,8 @@ use crate::{
         error::{Code, Error},
         path::RepoPath,
     },
-    host::{self, CI, Context, Options, Progress},
+    host::{self, CI, Context, Options, Progress, Started},
+    record::Runs,
     script::{approval, own},
     service::adapter::Adapters,
     system::{
@@ -171,6 +172,8 @@ fn with_own_adapters(cli: &Cli, workspace: Workspace, options: Options) -> Resul
         Command::Run(RunArguments { script, .. }) | Command::Plan(PlanArguments { script, .. }) if script.locked => {
             true
         }
+        // A run that began locked goes on so.
+        Command::Resume(ResumeArguments { run, .. }) if began_locked(&workspace, run) => true,
         // These compare what is there with its approval.
         Command::Approve(_) | Command::Check(_) => false,
         _ => options.is_ci() && policy.settings().ci.locked,
@@ -191,6 +194,12 @@ pub(super) fn context_of(
     };
     let adapters = own::with_own(options.adapters.clone(), &workspace, &policy, how(&options, &policy, pins))?;
     Context::with_policy(workspace, policy, Options { adapters, ..options })
+}
+
+/// True if a run took approved scripts and adapters only. Whatever is wrong with its record is told when it is resumed.
+fn began_locked(workspace: &Workspace, run: &str) -> bool {
+    let started = Runs::of(workspace.root()).open(run).and_then(|folder| Started::load(&folder));
+    started.is_ok_and(|started| started.is_locked())
 }
 
 /// The approvals of a workspace.

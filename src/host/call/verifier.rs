@@ -25,7 +25,7 @@ use crate::{
     service::adapter::{
         contract::{BaselineRecord, Failure, Verdict},
         evidence::{HASHES_MATCH, NOTHING_ELSE_CHANGED},
-        source::Source,
+        source::{Kind, Source},
         verify::{ArtifactRef, Contents, Report, Request},
     },
     system::{
@@ -130,24 +130,48 @@ fn source_then(folder: &RunFolder, before: &[Record], tool: &str) -> Result<Opti
     let file = record.files.first().ok_or_else(damaged)?;
     let bytes = folder.read(&file.path)?;
     let source: Source = serde_json::from_slice(&bytes).map_err(|_| damaged())?;
-    if Sha256::of(&bytes) != file.sha256 || source.sha256 != named.sha256 {
+    if Sha256::of(&bytes) != file.sha256 || source.sha256 != named.sha256 || source.name != tool {
         return Err(damaged());
     }
     Ok(Some(source))
 }
 
-/// A record names no program that is started, unless the policy that a person trusts names the same.
-fn check_program(context: &Context, source: Option<&Source>) -> Result<(), Error> {
-    let Some(source) = source.filter(|source| source.starts_program()) else { return Ok(()) };
-    let now = source_now(context, &source.name)?;
-    if now.is_none_or(|now| now.sha256 != source.sha256) {
-        return Err(Error::new(
-            Code::PermissionDenied,
-            format!("the program of `{}` is no longer the recorded one", source.name),
-        )
-        .hint("a recorded program is started only if the policy still names the same"));
+/// The source that verifies a step again, and a remark if it is not the present one.
+///
+/// A record brings no rights: the present source has those of the present policy. A recorded one that differs from it is run only
+/// if it is no program, within the limits of the policy, and where adapters need no approval.
+fn source_again(context: &Context, recorded: Option<Source>) -> Result<(Option<Source>, Option<String>), Error> {
+    let Some(recorded) = recorded else { return Ok((None, None)) };
+    let name = &recorded.name;
+    let now = match context.options.adapters.find(name) {
+        Ok(adapter) => Some(adapter.source().cloned().ok_or_else(|| {
+            Error::new(Code::RecordDamaged, format!("the record has a source of `{name}`, which is a part of nrv"))
+        })?),
+        Err(_) => None,
+    };
+    if let Some(now) = now.filter(|now| now.sha256 == recorded.sha256) {
+        if now.starts_program() {
+            context.check_trust()?;
+        }
+        return Ok((Some(now), None));
     }
-    context.check_trust()
+    let limits = context.policy.settings().script.limits.clone();
+    let text = match &recorded.kind {
+        Kind::Rhai { text, .. } => text.clone(),
+        Kind::Program(_) => {
+            let message = format!("the program of `{name}` is no longer the recorded one");
+            return Err(Error::new(Code::PermissionDenied, message)
+                .hint("a recorded program is started only if the policy still names the same"));
+        }
+    };
+    if context.options.adapters.are_approved_only() {
+        let message = format!("the recorded source of `{name}` is not the approved one");
+        return Err(Error::new(Code::NotApproved, message)
+            .detail("adapter", name.as_str())
+            .hint("where `CI` is set, only approved adapters run; verify the run elsewhere"));
+    }
+    let remark = format!("recorded-source: the record's own `{name}` measured, which is not the present adapter");
+    Ok((Some(Source { kind: Kind::Rhai { text, limits }, ..recorded }), Some(remark)))
 }
 
 fn artifact(file: &FileRef) -> ArtifactRef {
@@ -254,8 +278,10 @@ pub fn verify_again(context: &Context, folder: &RunFolder) -> Result<Vec<Verifie
             Some(later) => Verdict { passed: true, checks: vec![format!("replaced_by_{later}")], ..Verdict::default() },
             None => {
                 let source = source_then(folder, &records[..index], &applied.tool)?;
-                check_program(context, source.as_ref())?;
-                verify_recorded(context, folder, applied, source)?
+                let (source, remark) = source_again(context, source)?;
+                let mut verdict = verify_recorded(context, folder, applied, source)?;
+                verdict.remarks.extend(remark);
+                verdict
             }
         };
         all.push(Verified { tool: applied.tool.clone(), position: record.position.clone(), verifier });

@@ -87,6 +87,7 @@ pub fn with_own(adapters: Adapters, workspace: &Workspace, policy: &Policy, how:
     let found = find(workspace, policy, how.threads)?;
     let names = found.iter().map(|one| one.name.clone()).collect();
     let root = workspace.root().to_owned();
+    let adapters = if how.pins.is_some() { adapters.approved_only() } else { adapters };
     Ok(adapters.with_later(names, move || read(&root, &found, &how)))
 }
 

@@ -29,6 +29,7 @@ const KEYS: &[&str] = &["approved", "strict_tools"];
 pub struct Adapters {
     own: Vec<Arc<dyn Adapter>>,
     later: Option<Arc<Later>>,
+    approved_only: bool,
 }
 
 /// Adapters that are read when somebody first asks for one.
@@ -79,6 +80,17 @@ impl Adapters {
             self.later = Some(Arc::new(Later { names, read: Box::new(read), found: OnceLock::new() }));
         }
         self
+    }
+
+    /// The same, where no source of a user runs that is not approved: neither that of a file nor that of a record.
+    #[must_use]
+    pub(crate) fn approved_only(self) -> Self {
+        Adapters { approved_only: true, ..self }
+    }
+
+    /// True where no source of a user runs that is not approved.
+    pub(crate) fn are_approved_only(&self) -> bool {
+        self.approved_only
     }
 
     /// Every adapter, sorted by name.

@@ -320,7 +320,7 @@ pub(crate) fn invocation(glob: &str, from: &str, to: &str) -> Value {
     })
 }
 
-fn finished(output: std::process::Output) -> Ran {
+pub(crate) fn finished(output: std::process::Output) -> Ran {
     Ran {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

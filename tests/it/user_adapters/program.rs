@@ -26,7 +26,7 @@ pub(super) fn site_of(table: &str, program: &str) -> Option<Site> {
     Some(site)
 }
 
-fn site() -> Option<Site> {
+pub(super) fn site() -> Option<Site> {
     site_of(TABLE, SORT)
 }
 
