@@ -3,6 +3,7 @@
 
 mod again;
 mod approval;
+mod bounded;
 mod bounds;
 mod cases;
 mod program;

@@ -24,6 +24,7 @@ use crate::{
         own, pack,
     },
     service::adapter::source::Source,
+    system::policy,
 };
 
 impl ApproveArguments {
@@ -82,8 +83,9 @@ pub(super) fn approve(here: &Here, arguments: &ApproveArguments, out: &mut Outpu
 fn pin(here: &Here, arguments: &ApproveArguments, lock: &mut Lock, out: &mut Output) -> Result<Vec<Value>, Error> {
     let mut rows = Vec::new();
     for script in &arguments.scripts {
-        if let Some(source) = adapter(here, script)? {
-            rows.push(pin_adapter(source, lock, out));
+        let sources = adapters(here, script)?;
+        if !sources.is_empty() {
+            rows.extend(sources.into_iter().map(|source| pin_adapter(source, lock, out)));
             continue;
         }
         let (loaded, warnings) = load(here, script, out)?;
@@ -105,13 +107,16 @@ fn pin(here: &Here, arguments: &ApproveArguments, lock: &mut Lock, out: &mut Out
     Ok(rows)
 }
 
-/// The source of the adapter in that file, if it is one.
-fn adapter<'h>(here: &'h Here, script: &Path) -> Result<Option<&'h Source>, Error> {
+/// The sources of the adapters that the file is a part of.
+fn adapters<'h>(here: &'h Here, script: &Path) -> Result<Vec<&'h Source>, Error> {
     let path = script_path(here, script)?;
-    match own::name_at(&here.context.policy, &path) {
-        Some(name) => here.adapters().find(&name).map(|adapter| adapter.source()),
-        None => Ok(None),
+    let mut sources = Vec::new();
+    for name in own::names_at(&here.context.policy, &path) {
+        sources.extend(here.adapters().find(&name)?.source());
     }
+    // Programs without a file of the workspace are pinned by the policy's name, and no others.
+    sources.retain(|source| path.as_str() != policy::FILE || source.path == policy::FILE);
+    Ok(sources)
 }
 
 /// Pins an adapter, and shows its change.
@@ -191,8 +196,8 @@ fn remove(here: &Here, arguments: &ApproveArguments, lock: &mut Lock) -> Result<
     let mut rows = Vec::new();
     for script in &arguments.scripts {
         let path = script_path(here, script)?;
-        let name = own::name_at(&here.context.policy, &path);
-        let was_adapter = name.is_some_and(|name| lock.adapters.remove(&name).is_some());
+        let names = own::names_at(&here.context.policy, &path);
+        let was_adapter = names.iter().filter(|name| lock.adapters.remove(*name).is_some()).count() > 0;
         if !was_adapter && lock.scripts.remove(path.as_str()).is_none() {
             return Err(Error::new(Code::NotFound, format!("`{path}` is not approved, so nothing can be taken back"))
                 .hint(format!("`{FILE}` holds what is approved")));
@@ -246,10 +251,10 @@ fn check(here: &Here, arguments: &ApproveArguments, out: &mut Output) -> Result<
         true => lock.scripts.keys().map(|path| RepoPath::parse(path)).collect::<Result<_, _>>()?,
         false => named,
     };
-    let is_adapter = |path: &RepoPath| own::name_at(&context.policy, path);
-    let wanted: Vec<String> = paths.iter().filter_map(is_adapter).collect();
+    let adapters_at = |path: &RepoPath| own::names_at(&context.policy, path);
+    let wanted: Vec<String> = paths.iter().flat_map(adapters_at).collect();
     let (mut rows, mut refusals) = check_adapters(here, &lock, (!arguments.scripts.is_empty()).then_some(&wanted));
-    for path in paths.into_iter().filter(|path| is_adapter(path).is_none()) {
+    for path in paths.into_iter().filter(|path| adapters_at(path).is_empty()) {
         let standing = script::load_script(context, &path).map(|loaded| Standing::of(&lock, &loaded));
         let refusal = match &standing {
             Ok(standing) => standing.refusal(&path),

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -14,6 +15,7 @@ use super::{
     description::{Description, check_rhai, is_name},
     program::{ProgramAdapter, confine},
     rhai::RhaiAdapter,
+    words,
 };
 use crate::{
     base::{
@@ -34,9 +36,13 @@ use crate::{
         verify::Request,
     },
     system::{
+        clock::Stopwatch,
         policy::{self, Policy},
-        process::{Isolation, Program, sandbox},
-        workspace::{Globs, Workspace},
+        process::{
+            Isolation, Program,
+            sandbox::{self, Confine},
+        },
+        workspace::{Globs, Kind as FileKind, Workspace},
     },
 };
 
@@ -48,6 +54,12 @@ const FOLDER: &str = "dta/";
 
 /// The ending of adapters in Rhai.
 const ENDING: &str = ".rhai";
+
+/// The longest source of an adapter, in bytes: the time to read one grows with its square.
+const LONGEST: usize = 256 << 10;
+
+/// The time limit for reading one.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How adapters of users are run.
 #[derive(Clone, Debug)]
@@ -93,24 +105,30 @@ pub fn with_own(adapters: Adapters, workspace: &Workspace, policy: &Policy, how:
 
 /// The name of the adapter that a file is meant to hold; none if it is no file of an adapter.
 pub fn name_at(policy: &Policy, path: &RepoPath) -> Option<String> {
-    let mut named = policy.settings().adapters.named.iter();
+    names_at(policy, path).into_iter().next()
+}
+
+/// The names of all adapters that a file is meant to be a part of; for the policy, those of its programs.
+pub fn names_at(policy: &Policy, path: &RepoPath) -> Vec<String> {
     let is_it = |table: &policy::Adapter| {
+        let mut words = table.program.iter().chain(&table.measure_program);
         table.script.as_deref() == Some(path.as_str())
-            || !table.program.is_empty() && file_of(&table.program) == path.as_str()
+            || words.any(|word| path_of(word).as_ref() == Some(path))
+            || !table.program.is_empty() && path.as_str() == policy::FILE
     };
-    if let Some((name, _)) = named.find(|(_, table)| is_it(table)) {
-        return Some(name.clone());
-    }
-    let name = path.strip_prefix(FOLDER)?.strip_suffix(ENDING)?;
-    (!name.contains(['/', '.'])).then(|| name.to_owned())
+    let named = policy.settings().adapters.named.iter().filter(|(_, table)| is_it(table)).map(|(name, _)| name.clone());
+    let in_folder = path.strip_prefix(FOLDER).and_then(|name| name.strip_suffix(ENDING));
+    let in_folder = in_folder.filter(|name| !name.contains(['/', '.'])).map(str::to_owned);
+    let mut names: Vec<String> = named.collect();
+    names.extend(in_folder.filter(|_| names.is_empty()));
+    names
 }
 
 /// The files of the workspace that are programs of adapters, sorted.
 pub fn program_files(policy: &Policy) -> Vec<RepoPath> {
-    let named = policy.settings().adapters.named.values();
-    let programs = named.filter(|table| !table.program.is_empty()).map(|table| file_of(&table.program));
-    let mut files: Vec<RepoPath> =
-        programs.filter(|file| *file != policy::FILE).filter_map(|file| RepoPath::parse(file).ok()).collect();
+    let programs = policy.settings().adapters.named.values().map(|table| &table.program);
+    let file = |words: &Vec<String>| words.iter().filter(|word| !word.starts_with('-')).find_map(|word| path_of(word));
+    let mut files: Vec<RepoPath> = programs.filter_map(file).collect();
     files.sort();
     files.dedup();
     files
@@ -157,31 +175,56 @@ fn find(workspace: &Workspace, policy: &Policy, threads: usize) -> Result<Vec<Fo
         found.push(Found { name, path, table: None });
     }
     for (name, table) in &policy.settings().adapters.named {
-        let named = match (&table.script, table.program.first()) {
-            (Some(script), None) => ("script", script.as_str(), None),
-            (None, Some(_)) => ("program", file_of(&table.program), Some(table.clone())),
+        check_keys(policy, name, table)?;
+        let (path, table) = match (&table.script, table.program.first()) {
+            (Some(script), None) => {
+                let key = format!("adapters.{name}.script");
+                let wrong = |error: Error| {
+                    let message = format!("`{key}` can't be used ({}): {}", policy.origin(&key), error.message());
+                    Error::new(Code::InvalidPolicy, message)
+                };
+                (RepoPath::parse(script).map_err(wrong)?, None)
+            }
+            (None, Some(_)) => (file_of(workspace, table)?, Some(table.clone())),
             (Some(_), Some(_)) => return Err(both(policy, name)),
             (None, None) => continue,
         };
-        let (key, file, table) = named;
-        let key = format!("adapters.{name}.{key}");
-        let wrong = |error: Error| {
-            Error::new(
-                Code::InvalidPolicy,
-                format!("`{key}` can't be used ({}): {}", policy.origin(&key), error.message()),
-            )
-        };
-        let path = RepoPath::parse(file).map_err(wrong)?;
         found.retain(|one| one.name != *name);
         found.push(Found { name: name.clone(), path, table });
     }
     Ok(found)
 }
 
-/// The first word of a command line that is a path in the workspace, by its form; else the policy.
-fn file_of(argv: &[String]) -> &str {
-    let is_file = |word: &&String| word.contains('/') && !word.starts_with(['/', '-']);
-    argv.iter().find(is_file).map_or(policy::FILE, String::as_str)
+/// The first word of its command lines that is a file of the workspace; else the policy.
+fn file_of(workspace: &Workspace, table: &policy::Adapter) -> Result<RepoPath, Error> {
+    let is_file = |path: &RepoPath| matches!(workspace.stat(path), Ok(Some(found)) if found.kind == FileKind::File);
+    let mut paths = table.program.iter().chain(&table.measure_program).filter_map(|word| path_of(word));
+    paths.find(is_file).map_or_else(|| RepoPath::parse(policy::FILE), Ok)
+}
+
+/// The path that a word of a command line has the form of.
+fn path_of(word: &str) -> Option<RepoPath> {
+    RepoPath::parse(word).ok().filter(|_| word.contains('/'))
+}
+
+/// Keys that only programs have say nothing of another adapter.
+fn check_keys(policy: &Policy, name: &str, table: &policy::Adapter) -> Result<(), Error> {
+    if !table.program.is_empty() {
+        return Ok(());
+    }
+    let keys = [
+        ("measure_program", !table.measure_program.is_empty()),
+        ("glob", !table.glob.is_empty()),
+        ("version", table.version.is_some()),
+        ("summary", table.summary.is_some()),
+        ("params", table.params.is_some()),
+        ("work", table.work.is_some()),
+        ("expect", !table.expect.is_empty()),
+    ];
+    let Some((key, _)) = keys.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+    let key = format!("adapters.{name}.{key}");
+    Err(Error::new(Code::InvalidPolicy, format!("`{key}` is for programs alone ({})", policy.origin(&key)))
+        .hint("an adapter in Rhai says this in its `ADAPTER`; a program has the key `program`"))
 }
 
 fn both(policy: &Policy, name: &str) -> Error {
@@ -245,17 +288,23 @@ fn program(
     }
     let mut files = BTreeMap::new();
     for word in table.program.iter().chain(&table.measure_program) {
-        let Some(path) = RepoPath::parse(word).ok().filter(|_| word.contains('/')) else { continue };
-        if workspace.stat(&path)?.is_some() {
+        let Some(path) = path_of(word) else { continue };
+        if workspace.stat(&path)?.is_some_and(|found| found.kind == FileKind::File) {
             files.insert(word.clone(), BASE64_STANDARD.encode(workspace.read(&path)?.into_bytes()));
         }
+    }
+    let path = words::folders_outside(workspace.root(), &how.path);
+    let read = readable(how);
+    words::check_readable(workspace.root(), &found.name, &read)?;
+    for argv in [&table.program, &table.measure_program] {
+        words::check(workspace.root(), (&found.name, argv), &files, &path)?;
     }
     let described = ProgramSource {
         header,
         argv: table.program.clone(),
         measure: table.measure_program.clone(),
         files,
-        read: readable(how),
+        read,
         limits: sandbox::Limits {
             memory: how.exec.memory,
             file_size: how.exec.file_size,
@@ -263,21 +312,19 @@ fn program(
             disk: how.exec.disk,
             ..sandbox::Limits::default()
         },
-        confine: confine(how.exec.sandbox),
+        confine: confine(how.exec.sandbox).max(Confine::Auto),
     };
     let sha256 = described.sha256()?;
-    // Where no file of the workspace is part of it, the policy's own pin says everything.
-    if !described.files.is_empty() {
-        let files: Vec<String> = described.files.keys().map(|file| format!("`{file}`")).collect();
-        check_pin(found, (sha256, &files), how)?;
-    }
+    // The policy's own pin says nothing of globs and parameters.
+    let files: Vec<String> = described.files.keys().map(|file| format!("`{file}`")).collect();
+    check_pin(found, (sha256, &files), how)?;
     let source = Source {
         name: found.name.clone(),
         path: found.path.to_string(),
         sha256,
         kind: Kind::Program(Box::new(described.clone())),
     };
-    program_adapter((source, &how.hidden), described, (how.program.clone(), how.path.clone()))
+    program_adapter((source, &how.hidden), described, (how.program.clone(), path))
 }
 
 /// The existing folders and files that the policy lets commands read.
@@ -313,7 +360,8 @@ fn rebuild_program(source: &Source, program: &ProgramSource, request: &Request) 
     if program.sha256()? != source.sha256 {
         return Err(changed(source));
     }
-    program_adapter((source.clone(), &[]), program.clone(), (Program::ReExec, request.path.clone()))
+    let path = words::folders_outside(&request.root, &request.path);
+    program_adapter((source.clone(), &[]), program.clone(), (Program::ReExec, path))
 }
 
 fn changed(source: &Source) -> Error {
@@ -330,6 +378,7 @@ fn check_pin(found: &Found, (sha256, files): (Sha256, &[String]), how: &How) -> 
             format!("the adapter `{name}` was approved as `{}`, not as `{path}`", pin.path)
         }
         Some(_) => match files {
+            [] => format!("the adapter `{name}` differs from its approval: its table has changed"),
             [file] => format!("the adapter `{name}` differs from its approval: {file} has changed"),
             files => format!(
                 "the adapter `{name}` differs from its approval: one of {} or its command line has changed",
@@ -345,6 +394,10 @@ fn check_pin(found: &Found, (sha256, files): (Sha256, &[String]), how: &How) -> 
 
 fn text(workspace: &Workspace, path: &RepoPath) -> Result<String, Error> {
     let content = workspace.read(path)?;
+    if content.bytes.len() > LONGEST {
+        let message = format!("`{path}` has more than {} KiB", LONGEST >> 10);
+        return Err(Error::new(Code::ScriptLimit, message).hint("an adapter is a file of some functions, without data"));
+    }
     String::from_utf8(content.into_bytes())
         .map_err(|_| Error::new(Code::ScriptSyntax, format!("the adapter `{path}` is not UTF-8")))
 }
@@ -354,8 +407,15 @@ fn inspect(path: &RepoPath, text: &str, how: &How, worker: &mut Option<Worker>) 
         Some(living) => living,
         None => Worker::start(Origin { program: &how.program, isolation: how.isolation }, &how.limits, &|| None)?,
     };
+    let watch = Stopwatch::start();
+    let late = || {
+        (watch.elapsed() > PATIENCE).then(|| {
+            let message = format!("the adapter `{path}` took longer than {} s to be read", PATIENCE.as_secs());
+            Error::new(Code::ScriptLimit, message).hint("make its functions fewer and shorter; nothing of it was run")
+        })
+    };
     // A worker that a source has killed is not used again.
-    let inspection = living.inspect(path.as_str(), text, true, &|| None)?;
+    let inspection = living.inspect(path.as_str(), text, true, &late)?;
     *worker = Some(living);
     Ok(inspection)
 }

@@ -12,8 +12,9 @@ mod measure;
 mod program;
 mod propose;
 mod rhai;
+mod words;
 
 pub use self::{
     description::is_name,
-    load::{How, case_script, check, name_at, program_files, rebuild, with_own},
+    load::{How, case_script, check, name_at, names_at, program_files, rebuild, with_own},
 };

@@ -9,7 +9,7 @@ use std::{
     io::Write,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
+    sync::{Mutex, PoisonError, atomic::AtomicBool},
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -27,11 +27,14 @@ use crate::{
         error::{Code, Error},
         text::{escape, shortened},
     },
-    service::adapter::{
-        Adapter, Context,
-        contract::{Counted, Counts, Invocation, Proposal},
-        evidence::{Evidence, Measured},
-        source::{Program as Described, Source},
+    service::{
+        adapter::{
+            Adapter, Context,
+            contract::{Counted, Counts, Invocation, Proposal},
+            evidence::{Evidence, Measured},
+            source::{Program as Described, Source},
+        },
+        exec::{PrivateFolder, look_up},
     },
     system::{
         clock::Stopwatch,
@@ -66,6 +69,9 @@ const ENVIRONMENT: &[(&str, &str)] =
 
 /// The remark on a program that has no other one to measure its result.
 const SELF_MEASURED: &str = "self-measured";
+
+/// The remark on a program that this machine can't confine in full.
+const PARTLY_CONFINED: &str = "partly-confined";
 
 /// An adapter that is a program.
 pub(super) struct ProgramAdapter {
@@ -109,21 +115,23 @@ impl Adapter for ProgramAdapter {
     }
 
     fn propose(&self, ctx: &Context<'_>, input: &Invocation) -> Result<Proposal, Error> {
-        let desk = self.desk(&self.program.argv)?;
-        let time = Time::begin(input);
+        let (time, gaps) = (Time::begin(input), Mutex::default());
         propose::propose(ctx, input, &self.description, || Start {
             adapter: self,
-            desk: &desk,
+            argv: &self.program.argv,
             cancel: ctx.cancel,
             time,
+            gaps: &gaps,
         })
     }
 
     fn measure(&self, ctx: &Context<'_>, input: &Invocation, evidence: &Evidence<'_>) -> Result<Measured, Error> {
         let argv = if self.program.measure.is_empty() { &self.program.argv } else { &self.program.measure };
-        let desk = self.desk(argv)?;
-        let start = Start { adapter: self, desk: &desk, cancel: ctx.cancel, time: Time::begin(input) };
+        let gaps = Mutex::default();
+        let start = Start { adapter: self, argv, cancel: ctx.cancel, time: Time::begin(input), gaps: &gaps };
         let mut measured = measure::measure(ctx, input, evidence, &start)?;
+        let gaps = gaps.into_inner().unwrap_or_else(PoisonError::into_inner);
+        measured.remarks.extend(gaps.into_iter().map(|gap| format!("{PARTLY_CONFINED}: {gap}")));
         if self.program.measures_itself() {
             measured
                 .remarks
@@ -170,11 +178,7 @@ impl ProgramAdapter {
         }
         let mut words = words.into_iter();
         let name = words.next().unwrap_or_default();
-        let program = if name.starts_with('/') {
-            PathBuf::from(name)
-        } else {
-            crate::service::exec::look_up(&name, Some(&self.path))?
-        };
+        let program = if name.starts_with('/') { PathBuf::from(name) } else { look_up(&name, Some(&self.path))? };
         Ok(Desk { folder, program, args: words.collect(), _files: files })
     }
 
@@ -235,9 +239,11 @@ impl Time {
 /// Starts the program for a batch.
 struct Start<'a> {
     adapter: &'a ProgramAdapter,
-    desk: &'a Desk,
+    argv: &'a [String],
     cancel: &'a AtomicBool,
     time: Time,
+    /// What was missing of its confinement.
+    gaps: &'a Mutex<BTreeSet<String>>,
 }
 
 /// The answer of a program.
@@ -255,19 +261,25 @@ struct Reply {
 impl Start<'_> {
     fn ask(&self, batch: &Batch) -> Result<Answer, Error> {
         let no_folder = |error: &std::io::Error| Error::io("no private folder can be made", error);
-        let temporary = Builder::new().prefix("nrv-adapter-tmp-").tempdir().map_err(|error| no_folder(&error))?;
+        // Each start has copies of its own: nothing passes from one to the next, whatever the machine lets it change.
+        let desk = self.adapter.desk(self.argv)?;
+        let temporary = PrivateFolder::make("adapter-tmp")?;
         let mut stdin = tempfile::NamedTempFile::new().map_err(|error| no_folder(&error))?;
         serde_json::to_writer(&mut stdin, batch).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         stdin.flush().map_err(|error| no_folder(&error))?;
-        let launch = self.adapter.launch(self.desk, stdin.path(), temporary.path(), self.time.left_ms());
+        let launch = self.adapter.launch(&desk, stdin.path(), temporary.path(), self.time.left_ms());
         let ended = sandbox::launch(&launch, &self.adapter.supervisor, self.cancel, &mut |_| Ok(()));
         let ended = ended.map_err(|refused| self.not_started(refused))?;
+        if !ended.confinement.isolated {
+            let mut gaps = self.gaps.lock().unwrap_or_else(PoisonError::into_inner);
+            gaps.extend(ended.confinement.missing.iter().cloned());
+        }
         let text = std::str::from_utf8(&ended.stdout.head).unwrap_or("\u{fffd}");
         let reply = serde_json::from_str::<Reply>(text);
         // A reason is told whatever the status.
         let has_reason = reply.as_ref().is_ok_and(|reply| reply.error.is_some());
         if !has_reason || ended.status.is_none() || ended.cancelled || ended.timed_out {
-            self.check_end(batch.phase, &ended)?;
+            self.check_end(batch.phase, (&ended, &desk.program))?;
         }
         let reply = reply.map_err(|error| self.no_reply(batch.phase, (text, &error), &ended))?;
         self.answer(batch, reply)
@@ -307,7 +319,7 @@ impl Start<'_> {
     }
 
     /// An error unless the program came to a good end of its own.
-    fn check_end(&self, phase: Phase, ended: &Ended) -> Result<(), Error> {
+    fn check_end(&self, phase: Phase, (ended, program): (&Ended, &Path)) -> Result<(), Error> {
         if ended.cancelled {
             return Err(Error::new(Code::Cancelled, "the run was cancelled"));
         }
@@ -327,7 +339,7 @@ impl Start<'_> {
             // The statuses with which shells and loaders say that a program can't be run or found.
             Some(126 | 127) => format!(
                 "`{}` was started: a program outside of the system's folders needs them in `read` of `[exec]`, or name another one",
-                self.desk.program.display()
+                program.display()
             ),
             _ if ended.exceeded.is_some() => {
                 "`memory`, `disk` and `processes` of `[exec]` bound it; nothing was changed".to_owned()

@@ -25,7 +25,7 @@ pub use self::{
     context::Context,
     limits::{bound, limits},
     prepared::{Prepared, prepare},
-    private_folder::clear,
+    private_folder::{PrivateFolder, clear},
     program::{Found, look_up},
     run::Done,
     trial::{Trial, trial},

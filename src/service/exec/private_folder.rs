@@ -65,6 +65,22 @@ impl Drop for Desk {
     }
 }
 
+/// A private folder for a program that is no command of a run, removed when this is dropped, whatever the program left in it.
+#[derive(Debug)]
+pub struct PrivateFolder(Desk);
+
+impl PrivateFolder {
+    /// Makes a folder whose name holds this word, where temporary files are.
+    pub fn make(word: &str) -> Result<Self, Error> {
+        Desk::make(&tempfile::env::temp_dir(), word).map(PrivateFolder)
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.0.folder
+    }
+}
+
 /// An error on a private file or folder.
 pub(super) fn failed(path: &Path, error: &io::Error) -> Error {
     Error::io(format!("the private file `{}` can't be made", path.display()), error)

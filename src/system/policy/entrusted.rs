@@ -132,7 +132,10 @@ fn told(settings: &Settings) -> Vec<String> {
     let mut told: Vec<String> = settings.exec.allow.iter().map(rule).collect();
     for (name, adapter) in &settings.adapters.named {
         for program in [&adapter.program, &adapter.measure_program].into_iter().filter(|program| !program.is_empty()) {
-            told.push(format!("the adapter `{name}` starts `{}`, without the network and the tree", program.join(" ")));
+            let program = program.join(" ");
+            told.push(format!(
+                "the adapter `{name}` starts `{program}`, without the network and the tree as far as the machine can confine it"
+            ));
         }
     }
     for one in &settings.commitments {
@@ -142,8 +145,11 @@ fn told(settings: &Settings) -> Vec<String> {
         told.push(format!("every run starts `{}` when it ends", words.join(" ")));
     }
     told.extend(settings.llm.providers.iter().filter_map(|(name, provider)| asked(name, provider)));
-    if !settings.exec.allow.is_empty() {
+    let commits = settings.commitments.iter().any(|one| command(&one.assertion).is_some());
+    if !settings.exec.allow.is_empty() || commits {
         told.extend(loosened(&settings.exec));
+    } else if settings.adapters.named.values().any(Adapter::starts_program) && !settings.exec.read.is_empty() {
+        told.push(format!("adapters may read {}", named(&settings.exec.read)));
     }
     told
 }

@@ -59,3 +59,18 @@ fn a_run_that_began_locked_goes_on_with_approved_adapters() {
     site.nrv(&["resume", "last", "--approve", "c1"]).exits(3).says("not_approved").says("`blanks`");
     assert!(site.tree() == before);
 }
+
+#[test]
+fn a_changed_program_that_an_absolute_path_names_does_not_run() {
+    let Some(site) = program::site() else { return };
+    let table = |program: &str| program::TABLE.replace("\"/usr/bin/python3\", \"dta/sort_imports.py\"", program);
+    site.mode("dta/sort_imports.py", 0o755);
+    let absolute = format!("{:?}", site.path("dta/sort_imports.py").display().to_string());
+    let site = site.policy(&table(&absolute));
+    run(&site, &program::invocation("apply"), &["--yes"]).exits(3).says("permission_denied").says("leads to a file");
+    let site = site.policy(&table("\"sort_imports.py\""));
+    let mut command = site.command(&["dta", "run", "sort_imports", "--input", "input.json", "--yes"]);
+    site.write("input.json", program::invocation("apply").to_string());
+    let path = format!("{}:/usr/bin:/bin", site.path("dta").display());
+    finished(command.env("PATH", path).output().unwrap()).exits(1).says("not_found").says("sort_imports.py");
+}

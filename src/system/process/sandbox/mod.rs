@@ -43,7 +43,7 @@ pub const SUPERVISOR: &str = "__supervise";
 pub const INIT: &str = "__init";
 
 /// The requested confinement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confine {
     /// None: the program is supervised, and works on its stage if there is one.
