@@ -118,7 +118,7 @@ pub use self::{
         finished::Finished,
         init::{
             FIRST_SCRIPT, Hook, HookState, Installed, Kept, SetUp, installed_hook, propose_approvals, propose_files,
-            propose_hook, propose_set_up, propose_texts, remove_hook, set_up,
+            propose_hook, propose_set_up, propose_texts, remove_hook, set_up, take_back_approvals,
         },
         outcome::{Overview, overview, overviews},
         pre_images::damaged_pre_images,

@@ -1,11 +1,15 @@
 //! `nrv add`: packs from folders and commits, their hashes and licences, and what a hostile source can't do.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and repositories")]
 
-use std::{fs, os::unix::fs::symlink};
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::{ffi::OsStrExt, fs::symlink},
+};
 
 use crate::{
     git::{arm, marker},
-    support::site::{Ran, Site},
+    support::site::{Ran, Site, finished, wait_until},
 };
 
 const SCRIPT: &str = "//! Say hello.\nconst WORKFLOW = #{ name: \"hello\" };\nprint(\"hello\");\n";
@@ -173,7 +177,9 @@ fn protocols_options_links_and_submodules_are_refused() {
     }
     add(&site, &["git", &format!("file://{root}@main")], &["--yes"]).exits(1).says("full hash");
 
+    let folder = source.root().display().to_string();
     symlink("/etc/passwd", source.path("dta/link.rhai")).unwrap();
+    add(&site, &[&folder], &["--yes"]).exits(1).says("`dta/link.rhai` of the pack is no regular file");
     source.commit();
     add(&site, &["git", &url_of(&source)], &["--yes"]).exits(1).says("`dta/link.rhai`").says("link or a submodule");
     fs::remove_file(source.path("dta/link.rhai")).unwrap();
@@ -185,4 +191,131 @@ fn protocols_options_links_and_submodules_are_refused() {
     source.commit();
     add(&site, &["git", &url_of(&source)], &["--yes"]).exits(1).says("LFS pointer");
     assert!(!marks.exists() && site.tree() == before);
+}
+
+#[test]
+fn nothing_of_a_pack_is_left_out_in_silence() {
+    let (site, source) = (Site::new(1), source());
+    let folder = source.root().display().to_string();
+    let before = site.tree();
+    let refused = |words: &str| {
+        add(&site, &[&folder], &["--yes"]).exits(1).says(words);
+        source.commit();
+        add(&site, &["git", &url_of(&source)], &["--yes"]).exits(1);
+    };
+    let odd = source.root().join(OsStr::from_bytes(b"scripts/od\xff"));
+    fs::write(&odd, "x").unwrap();
+    refused("has a name that is not UTF-8");
+    fs::remove_file(&odd).unwrap();
+    fs::remove_dir_all(source.path("scripts")).unwrap();
+    symlink("/etc", source.path("scripts")).unwrap();
+    refused("`scripts` of the pack is no regular file");
+    fs::remove_file(source.path("scripts")).unwrap();
+    let pipe = source.path("dta/pipe");
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    add(&site, &[&folder], &["--yes"]).exits(1).says("`dta/pipe` of the pack is no regular file");
+    fs::remove_file(&pipe).unwrap();
+    add(&site, &[&folder], &["--yes", "--licence", "x\n[scripts]"]).exits(1).says("no SPDX expression");
+    add(&site, &["git", &format!("file://example.com{folder}@{}", commit_of(&source))], &["--yes"])
+        .exits(1)
+        .says("file:///");
+    assert_eq!(site.tree(), before);
+}
+
+#[test]
+fn an_entry_that_names_files_of_others_is_refused() {
+    let (site, source) = (Site::new(1), source());
+    let folder = source.root().display().to_string();
+    site.write("notes.txt", "own\n");
+    let hash = nrv::base::hash::Sha256::of(b"own\n");
+    let text = "version = 1\n[packs.rules]\nsource = \"x\"\nlicence = \"MIT\"\n[packs.rules.files]\n";
+    site.write("nrv.lock", format!("{text}\"notes.txt\" = \"{hash}\"\n"));
+    let before = site.tree();
+    add(&site, &[&folder], &["--yes"]).exits(1).says("`notes.txt` outside of its folders");
+    assert_eq!(site.tree(), before);
+}
+
+#[test]
+fn a_pin_is_taken_back_with_files_that_could_not_be_copied() {
+    let (site, source) = (Site::new(1), source());
+    let folder = source.root().display().to_string();
+    let site = site.policy("[paths]\ndeny = [\"dta/**\"]\n");
+    for lock in [None, Some("version = 1\n")] {
+        lock.iter().for_each(|text| site.write("nrv.lock", text));
+        let before = site.tree();
+        assert_ne!(add(&site, &[&folder], &["--yes"]).code, 0);
+        assert_eq!(site.tree(), before);
+    }
+}
+
+#[test]
+fn a_pack_of_the_same_name_from_elsewhere_is_another_pack() {
+    let (site, one, other) = (Site::new(1), source(), source());
+    let folders = [&one, &other].map(|source| source.root().display().to_string());
+    add(&site, &[&folders[0]], &["--yes"]).exits(0);
+    let before = site.tree();
+    add(&site, &[&folders[1]], &["--yes"]).exits(1).says("from another source").says("--replace");
+    assert_eq!(site.tree(), before);
+    add(&site, &[&folders[1]], &["--yes", "--replace"]).exits(0);
+}
+
+#[test]
+fn packs_that_are_added_at_once_are_pinned_or_not_there() {
+    let site = Site::new(1);
+    let sources: Vec<Site> = (0..4)
+        .map(|n| {
+            let source = source();
+            fs::remove_dir_all(source.path("dta")).unwrap();
+            source.write(&format!("scripts/own{n}.rhai"), SCRIPT);
+            source
+        })
+        .collect();
+    let start = |(n, source): (usize, &Site)| {
+        site.start_heard(&["add", &source.root().display().to_string(), "--yes", "--name", &format!("rules{n}")])
+    };
+    let running: Vec<_> = sources.iter().enumerate().map(start).collect();
+    let ended: Vec<Ran> = running.into_iter().map(|running| running.end()).collect();
+    let lock = String::from_utf8(site.read("nrv.lock")).unwrap();
+    for (n, ran) in ended.iter().enumerate() {
+        let is_pinned = lock.contains(&format!("[packs.rules{n}]"));
+        let is_there = site.path(&format!("scripts/vendor/rules{n}/own{n}.rhai")).exists();
+        assert!(is_pinned == is_there && is_pinned == (ran.code == 0), "{n}: {ran:?} {lock}");
+    }
+    assert!(ended.iter().any(|ran| ran.code == 0), "{ended:?}");
+    site.nrv(&["approve", "--check"]).exits(0);
+}
+
+#[test]
+fn a_git_of_the_workspace_is_not_run() {
+    let (site, source) = (Site::new(1), source());
+    let mark = source.path("mark");
+    site.write("bin/git", format!("#!/bin/sh\ntouch {}\nexec /usr/bin/git \"$@\"\n", mark.display()));
+    site.mode("bin/git", 0o755);
+    let url = url_of(&source);
+    let path = format!("{}:/usr/bin:/bin", site.path("bin").display());
+    let mut command = site.command(&["add", "git", &url, "--yes"]);
+    let ran = finished(command.env("PATH", path).output().unwrap());
+    ran.exits(3).says("`git` in `PATH` is a file of the workspace");
+    assert!(!mark.exists());
+}
+
+#[test]
+fn a_fetch_ends_with_nrv() {
+    let site = Site::new(1);
+    // A server that never answers.
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("https://{}/rules", server.local_addr().unwrap());
+    let source = format!("{address}@{}", "0".repeat(40));
+    let running = site.start(&["add", "git", &source, "--yes"]);
+    let (connection, _) = server.accept().unwrap();
+    running.signal(rustix::process::Signal::KILL);
+    drop(running.end());
+    let is_there = || {
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let words = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+        words.into_iter().any(|words| String::from_utf8_lossy(&words).contains(&address))
+    };
+    wait_until("git is gone", || !is_there());
+    drop(connection);
 }

@@ -22,8 +22,8 @@ use crate::{
     },
     host::{self, Answer, Asked, Flags, Host, Input, Position, Question, Request, SetUp, Sink},
     script::{
-        approval::{self, FILE},
-        pack::{self, Files, GitSource, Pack},
+        approval::{self, FILE, Lock},
+        pack::{self, Files, GitSource, Pack, Surroundings},
     },
     system::workspace::{Globs, Overlay, View, Workspace},
 };
@@ -49,16 +49,20 @@ pub(super) fn add(here: &Here, arguments: &AddArguments, out: &mut Output) -> Re
                 .hint("`nrv add --help` shows both"));
         }
     };
+    arguments.licence.as_deref().map_or(Ok(()), pack::check_licence)?;
     let stated = || pack::licence_of(&found.files);
     let licence = arguments.licence.clone().or_else(stated).ok_or_else(|| {
         Error::new(Code::InvalidInput, format!("the pack `{}` states no licence that is known", found.name))
             .hint("look at its terms, and name them by `--licence SPDX`, such as `--licence MIT`")
     })?;
     let files = pack::arrange(&found.name, found.files)?;
-    let mut lock = approval::read(&here.context)?;
+    let before = approval::text(&here.context)?;
+    let mut lock = approval::Lock::of(before.as_deref())?;
     check_owners(&found.name, &files, &lock)?;
+    let earlier = lock.packs.get(&found.name).cloned();
+    check_source((&found.name, &found.source), earlier.as_ref(), arguments.replace)?;
     let workspace = &here.context.workspace;
-    let changes = pack::changes(workspace, &files, lock.packs.get(&found.name), arguments.replace)?;
+    let changes = pack::changes(workspace, &files, earlier.as_ref(), arguments.replace)?;
     let hashes = files.iter().map(|(path, content)| (path.to_string(), content.sha256)).collect();
     let entry = Pack { source: found.source, commit: found.commit, licence, files: hashes };
     let rows = rows(&changes);
@@ -72,11 +76,18 @@ pub(super) fn add(here: &Here, arguments: &AddArguments, out: &mut Output) -> Re
     }
     if written {
         confirm(here, &found.name, &patch, arguments, out)?;
-        let copied = copy(here, &found.name, copied, out)?;
-        if copied != 0 {
-            return Ok(copied);
-        }
+        // The pin is first: files without one would not show, and a pin without its files does.
         host::set_up(workspace, &pinned)?;
+        let copied = copy(here, &found.name, copied, out);
+        match copied {
+            Ok(0) => {}
+            // The run that waits may go on with the files.
+            Ok(code) if code == Code::Suspended.exit_code() => return Ok(code),
+            Ok(_) | Err(_) => {
+                take_back(here, &found.name, earlier, before.as_deref())?;
+                return copied;
+            }
+        }
     }
     if out.mode() != Mode::Text {
         out.document(&json!({"pack": found.name, "entry": entry, "changes": rows, "written": written}));
@@ -91,8 +102,11 @@ pub(super) fn add(here: &Here, arguments: &AddArguments, out: &mut Output) -> Re
 
 fn from_git(here: &Here, url: &str, arguments: &AddArguments) -> Result<Found, Error> {
     let source = GitSource::parse(url)?;
-    let cancel = here.context.options.cancel.as_ref();
-    let files = pack::fetch(&source, &arguments.folder, &environment(), cancel)?;
+    let options = &here.context.options;
+    let (environment, root) = (environment(), here.context.workspace.root());
+    let surroundings =
+        Surroundings { environment: &environment, root, supervisor: &options.program, cancel: options.cancel.as_ref() };
+    let files = pack::fetch(&source, &arguments.folder, &surroundings)?;
     let name = arguments.name.clone().unwrap_or_else(|| source.name().to_owned());
     let address = match arguments.folder.as_str() {
         "" => source.url,
@@ -101,7 +115,7 @@ fn from_git(here: &Here, url: &str, arguments: &AddArguments) -> Result<Found, E
     Ok(Found { name, source: format!("git {address}"), commit: Some(source.commit), files })
 }
 
-/// Reads a folder as a workspace: links are not followed, and ignored files are left out.
+/// Reads a folder as a workspace: ignored files are left out, and links in the pack are refused.
 fn from_folder(here: &Here, folder: &str, arguments: &AddArguments) -> Result<Found, Error> {
     if !arguments.folder.is_empty() {
         return Err(Error::new(Code::Usage, "`--folder` is for packs from git").hint("name the folder itself"));
@@ -112,7 +126,15 @@ fn from_folder(here: &Here, folder: &str, arguments: &AddArguments) -> Result<Fo
         return Err(Error::new(Code::InvalidInput, "the pack is the workspace itself").hint("name another folder"));
     }
     let (nothing, threads) = (Overlay::new(), here.context.options.threads);
-    let listing = View::new(&elsewhere, &nothing).list(&Globs::parse(&["**"])?, threads)?;
+    let all = Globs::parse(&["**"])?;
+    let listing = View::new(&elsewhere, &nothing).list(&all, threads)?;
+    let others = elsewhere.list_others(&all, threads)?;
+    let others = others.paths.iter().map(|path| (path.as_str(), "is no regular file"));
+    let nameless = listing.unnameable.iter().map(|path| (path.as_str(), "has a name that is not UTF-8"));
+    if let Some((path, why)) = others.chain(nameless).find(|(path, _)| pack::is_part(path)) {
+        let message = format!("`{}` of the pack {why}", path.escape_debug());
+        return Err(Error::new(Code::InvalidInput, message).hint("a pack holds its files themselves"));
+    }
     let (mut files, mut bytes) = (Files::new(), 0);
     for path in listing.paths {
         let content = elsewhere.read(&path)?;
@@ -141,6 +163,14 @@ fn check_owners(name: &str, files: &Files, lock: &approval::Lock) -> Result<(), 
     }
 }
 
+/// A pack of the same name from elsewhere is another pack.
+fn check_source((name, source): (&str, &str), earlier: Option<&Pack>, replace: bool) -> Result<(), Error> {
+    let Some(other) = earlier.filter(|earlier| !replace && earlier.source != source) else { return Ok(()) };
+    let message = format!("the pack `{}` is there from another source: `{}`", escape(name), escape(&other.source));
+    Err(Error::new(Code::InvalidInput, message)
+        .hint("say `--replace` to take it from the new one, or give this pack another name by `--name`"))
+}
+
 fn rows(changes: &[Change]) -> Vec<Value> {
     let kind = |change: &Change| match (&change.before, &change.after) {
         (None, _) => "added",
@@ -148,6 +178,19 @@ fn rows(changes: &[Change]) -> Vec<Value> {
         _ => "replaced",
     };
     changes.iter().map(|change| json!({"path": change.path, "change": kind(change)})).collect()
+}
+
+/// Takes the pin of a pack back whose files could not be copied; others may have written pins meanwhile.
+fn take_back(here: &Here, name: &str, earlier: Option<Pack>, before: Option<&str>) -> Result<(), Error> {
+    let workspace = &here.context.workspace;
+    let mut lock = approval::read(&here.context)?;
+    match earlier {
+        Some(earlier) => drop(lock.packs.insert(name.to_owned(), earlier)),
+        None => drop(lock.packs.remove(name)),
+    }
+    let is_as_before = Lock::of(before)? == lock;
+    let text = lock.render()?;
+    host::take_back_approvals(workspace, if is_as_before { before } else { Some(&text) })
 }
 
 /// Copies the files in a run, which is undone as a whole if it fails; returns the exit code.

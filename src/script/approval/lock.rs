@@ -81,6 +81,9 @@ impl Lock {
         if lock.version != VERSION {
             return Err(wrong(&format!("its form is version {}, and this nrv knows {VERSION}", lock.version)));
         }
+        if let Some(fault) = lock.packs.iter().find_map(|(name, pack)| pack.fault(name)) {
+            return Err(wrong(&fault));
+        }
         Ok(lock)
     }
 
@@ -124,12 +127,22 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_refused() {
+        let pack = |name: &str, file: &str| {
+            let hash = "a".repeat(64);
+            format!(
+                "version = 1\n[packs.\"{name}\"]\nsource = \"x\"\nlicence = \"MIT\"\n[packs.\"{name}\".files]\n\"{file}\" = \"{hash}\"\n"
+            )
+        };
+        assert!(Lock::parse(&pack("p", "scripts/vendor/p/a.rhai")).is_ok());
         for (text, words) in [
             ("version = 2", "its form is version 2"),
             ("", "version"),
             ("version = 1\nextra = 1", "extra"),
             ("version = 1\n[scripts.\"a.rhai\"]\nsha256 = \"abc\"", "sha256"),
             ("version = 1\n[scripts", "nrv.lock"),
+            (&pack("p", "notes/b.txt"), "`notes/b.txt` outside of its folders"),
+            (&pack("p", "scripts/vendor/q/a.rhai"), "outside of its folders"),
+            (&pack("../q", "dta/a.rhai"), "name of a pack"),
         ] {
             let error = Lock::parse(text).unwrap_err();
             assert!(error.code() == Code::InvalidInput && error.message().contains(words), "{error}");

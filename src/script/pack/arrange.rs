@@ -9,6 +9,7 @@ use crate::base::{
     change::Content,
     error::{Code, Error},
     path::{RepoPath, protected},
+    text::{escape, is_hidden},
 };
 
 /// The folder of adapters, in a pack and in the workspace.
@@ -53,12 +54,31 @@ pub fn arrange(name: &str, files: Files) -> Result<Files, Error> {
     }
     placed.extend(licences);
     for path in placed.keys() {
+        if path.chars().any(is_hidden) {
+            let message = format!("`{}` of the pack has a name with hidden characters", escape(path));
+            return Err(Error::new(Code::InvalidInput, message).hint("such a name shows another one in reviews"));
+        }
         if let Some(reason) = protected::write_refusal(path) {
             return Err(Error::new(Code::ProtectedPath, format!("`{path}` of the pack is protected: {reason}"))
                 .detail("path", path.as_str()));
         }
     }
     Ok(placed)
+}
+
+/// True for names that belong to a pack, whatever they are: its folders, scripts, cases and licences.
+pub fn is_part(path: &str) -> bool {
+    let (first, is_below) = path.split_once('/').map_or((path, false), |(first, _)| (first, true));
+    matches!(first, "dta" | "scripts")
+        || first.ends_with(".test")
+        || !is_below && (first.ends_with(".rhai") || is_licence(first))
+}
+
+/// True for the places of a pack's files in the workspace.
+pub(super) fn is_place(name: &str, path: &str) -> bool {
+    let below = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| !rest.is_empty());
+    RepoPath::parse(path).is_ok_and(|parsed| parsed.as_str() == path)
+        && (below(ADAPTERS) || below(&format!("{VENDOR}{name}/")))
 }
 
 /// True for the files that state a licence.
@@ -86,7 +106,7 @@ fn at_top(name: &str, path: &RepoPath, files: &Files) -> Option<String> {
     Some(if is_adapter { format!("{ADAPTERS}{path}") } else { format!("{VENDOR}{name}/{path}") })
 }
 
-fn check_name(name: &str) -> Result<(), Error> {
+pub(super) fn check_name(name: &str) -> Result<(), Error> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if !name.is_empty() && name.len() <= 64 && name.chars().all(fits) && !name.starts_with(['.', '-']) {
         return Ok(());
@@ -151,10 +171,39 @@ mod tests {
     }
 
     #[test]
+    fn a_place_is_below_the_folders_of_the_pack() {
+        for path in ["dta/a.rhai", "dta/x/y", "scripts/vendor/p/m.rhai"] {
+            assert!(is_place("p", path), "{path}");
+        }
+        for path in [
+            "dta/",
+            "dta",
+            "notes/b.txt",
+            "scripts/m.rhai",
+            "scripts/vendor/q/m.rhai",
+            "dta/../x",
+            "dta//x",
+            "/dta/x",
+            "",
+        ] {
+            assert!(!is_place("p", path), "{path}");
+        }
+        for path in ["dta", "dta/x", "scripts/a/b", "a.rhai", "a.test", "a.test/c/x", "LICENSE", "COPYING.txt"] {
+            assert!(is_part(path), "{path}");
+        }
+        for path in ["README.md", "src/a.rhai", "x/LICENSE", "data"] {
+            assert!(!is_part(path), "{path}");
+        }
+    }
+
+    #[test]
     fn what_can_not_be_a_pack_is_refused() {
         assert!(arranged(&[("README.md", "")]).unwrap_err().message().contains("no adapter"));
         let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\n";
         assert!(arranged(&[("m.rhai", pointer)]).unwrap_err().message().contains("LFS"));
+        for name in ["dta/a\nb.rhai", "dta/\u{1b}[31m.rhai", "dta/a\u{202e}b.rhai", "dta/a\u{2066}b.rhai"] {
+            assert!(arranged(&[(name, "")]).unwrap_err().message().contains("hidden characters"), "{name:?}");
+        }
         assert_eq!(arranged(&[("dta/.git/config", "")]).unwrap_err().code(), Code::ProtectedPath);
         for name in ["", "../x", "a/b", "-x", ".hidden", "a b"] {
             assert_eq!(arrange(name, Files::new()).unwrap_err().code(), Code::InvalidInput, "{name:?}");

@@ -4,11 +4,11 @@
 //! template, no filter, no submodule, no credential helper, and the protocols https, ssh and file only. Nothing is checked out: the
 //! contents are read from the objects, whose hashes git has checked.
 
-use std::{collections::BTreeMap, ffi::OsString, path::Path, sync::atomic::AtomicBool};
+use std::{collections::BTreeMap, path::Path, sync::atomic::AtomicBool};
 
 use url::Url;
 
-use super::{Files, MOST_BYTES};
+use super::{Files, MOST_BYTES, arrange::is_part};
 use crate::{
     base::{
         error::{Code, Error},
@@ -17,12 +17,30 @@ use crate::{
     service::exec::look_up,
     system::{
         git::commit_files,
-        process::{Command, Program, capture},
+        process::{
+            Program,
+            sandbox::{self, Confine, Launch, Limits, NotStarted, Output, Unasked},
+        },
     },
 };
 
 /// The time limit of a fetch, in milliseconds.
 const PATIENCE_MS: u64 = 600_000;
+
+/// Milliseconds that git has to end after a request to stop.
+const GRACE_MS: u64 = 500;
+
+/// The bounds of a fetch: a server may send what it likes, and a pack is small.
+const LIMITS: Limits = Limits {
+    memory: Some(1 << 30),
+    file_size: Some(1 << 30),
+    processes: None,
+    disk: Some(1 << 30),
+    unasked: Unasked { memory: true, processes: true },
+};
+
+/// Bytes of its messages that are read.
+const SHOWN: usize = 1 << 20;
 
 /// The protocols that git may use.
 const PROTOCOLS: &[&str] = &["https", "ssh", "file"];
@@ -88,6 +106,9 @@ impl GitSource {
             return Err(wrong("the protocol is not https, ssh or file"));
         }
         let host = parsed.host_str().unwrap_or_default();
+        if parsed.scheme() == "file" && !url.starts_with("file:///") {
+            return Err(wrong("an address of this machine has no host: it begins with `file:///`"));
+        }
         if host.starts_with('-') || parsed.username().starts_with('-') || parsed.path().starts_with("/-") {
             return Err(wrong("a part of it begins with `-`"));
         }
@@ -110,26 +131,29 @@ impl GitSource {
 /// Fetches the commit, and returns the files of a pack below a folder of it; an empty name is the whole repository.
 ///
 /// `invalid_input` for links and submodules among them.
-pub fn fetch(
-    source: &GitSource,
-    folder: &str,
-    environment: &BTreeMap<String, String>,
-    cancel: &AtomicBool,
-) -> Result<Files, Error> {
-    let place = tempfile::tempdir().map_err(|error| Error::io("no temporary folder can be made", &error))?;
+pub fn fetch(source: &GitSource, folder: &str, surroundings: &Surroundings<'_>) -> Result<Files, Error> {
+    let place = tempfile::Builder::new()
+        .prefix("nrv-pack-")
+        .tempdir()
+        .map_err(|error| Error::io("no temporary folder can be made", &error))?;
     let git_dir = place.path().join("pack.git");
-    let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+    let git_folder = git_dir.to_str().map(str::to_owned).ok_or_else(|| {
+        Error::new(Code::Io, "the folder for temporary files has a name that is not UTF-8")
+            .hint("set `TMPDIR` to another one")
+    })?;
+    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let git = Git { place: place.path(), surroundings };
     let mut init = words(&["init", "--quiet", "--bare", "--template=", "--"]);
     if source.commit.len() == 64 {
-        init.insert(1, "--object-format=sha256".into());
+        init.insert(1, "--object-format=sha256".to_owned());
     }
-    init.push(git_dir.clone().into());
-    run(init, place.path(), environment, cancel)?;
-    let mut arguments = vec!["--git-dir".into(), git_dir.clone().into()];
+    init.push(git_folder.clone());
+    git.run(init)?;
+    let mut arguments = vec!["--git-dir".to_owned(), git_folder];
     SETTINGS.iter().for_each(|setting| arguments.extend(words(&["-c", setting])));
     arguments.extend(words(&["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"]));
     arguments.extend(words(&["--no-write-fetch-head", "--no-auto-maintenance", "--", &source.url, &source.commit]));
-    run(arguments, place.path(), environment, cancel)?;
+    git.run(arguments)?;
     let prefix = if folder.is_empty() { String::new() } else { format!("{}/", RepoPath::parse(folder)?) };
     let wanted = |path: &str| {
         path.strip_prefix(&prefix).is_some_and(|path| {
@@ -144,7 +168,7 @@ pub fn fetch(
             Some(content) => {
                 files.insert(RepoPath::parse(below)?, content);
             }
-            None if below.contains('/') => {
+            None if is_part(below) => {
                 let message = format!("`{}` of the commit is a link or a submodule", file.path.escape_debug());
                 return Err(Error::new(Code::InvalidInput, message).hint("a pack holds its files themselves"));
             }
@@ -154,56 +178,93 @@ pub fn fetch(
     Ok(files)
 }
 
-/// Runs git; its message is the error.
-fn run(
-    args: Vec<OsString>,
-    place: &Path,
-    environment: &BTreeMap<String, String>,
-    cancel: &AtomicBool,
-) -> Result<(), Error> {
-    let text = |text: &str| text.to_owned();
-    // A relative folder would be looked for in the current one.
-    let folders =
-        environment.get("PATH").map_or("", String::as_str).split(':').filter(|folder| folder.starts_with('/'));
-    let folders = folders.collect::<Vec<_>>().join(":");
-    let git = look_up("git", Some(&folders)).map_err(|error| error.hint("packs from git need the program `git`"))?;
-    let passed = VARIABLES.iter().filter_map(|name| Some((text(name), environment.get(*name)?.clone())));
-    let mut env: BTreeMap<String, String> = passed.collect();
-    let own = [
-        ("PATH", folders),
-        ("HOME", place.display().to_string()),
-        ("LC_ALL", text("C")),
-        ("GIT_ALLOW_PROTOCOL", PROTOCOLS.join(":")),
-        ("GIT_ASKPASS", text("false")),
-        ("GIT_CONFIG_GLOBAL", text("/dev/null")),
-        ("GIT_CONFIG_NOSYSTEM", text("1")),
-        ("GIT_ATTR_NOSYSTEM", text("1")),
-        ("GIT_LFS_SKIP_SMUDGE", text("1")),
-        ("GIT_NO_LAZY_FETCH", text("1")),
-        ("GIT_SSH_COMMAND", text("ssh -o BatchMode=yes")),
-        ("GIT_TERMINAL_PROMPT", text("0")),
-    ];
-    env.extend(own.map(|(name, value)| (name.to_owned(), value)));
-    let command = Command {
-        program: Program::Path(git),
-        args,
-        cwd: Some(place.to_owned()),
-        env,
-        stdin: Vec::new(),
-        timeout_ms: PATIENCE_MS,
-        max_output: 1 << 20,
-    };
-    let done = capture(command, Some(cancel))?;
-    if done.status == Some(0) {
-        return Ok(());
+/// The surroundings of a fetch.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The environment of the program; some of its variables reach git.
+    pub environment: &'a BTreeMap<String, String>,
+    /// The root of the workspace, where no `git` is taken from.
+    pub root: &'a Path,
+    /// The program whose hidden subcommand supervises git.
+    pub supervisor: &'a Program,
+    /// True as soon as the fetch must end.
+    pub cancel: &'a AtomicBool,
+}
+
+/// Runs git below a supervisor: when nrv ends, however that happens, git and everything that it started ends too.
+struct Git<'a> {
+    place: &'a Path,
+    surroundings: &'a Surroundings<'a>,
+}
+
+impl Git<'_> {
+    /// Runs git; its message is the error.
+    fn run(&self, args: Vec<String>) -> Result<(), Error> {
+        // A relative folder would be looked for in the current one.
+        let Surroundings { environment, root, supervisor, cancel } = *self.surroundings;
+        let path = environment.get("PATH").map_or("", String::as_str);
+        let folders = path.split(':').filter(|folder| folder.starts_with('/')).collect::<Vec<_>>().join(":");
+        let git =
+            look_up("git", Some(&folders)).map_err(|error| error.hint("packs from git need the program `git`"))?;
+        if std::fs::canonicalize(&git).is_ok_and(|real| real.starts_with(root)) || git.starts_with(root) {
+            return Err(Error::new(Code::PermissionDenied, "the program `git` in `PATH` is a file of the workspace")
+                .hint("take the folder of the workspace out of `PATH`"));
+        }
+        let launch = Launch {
+            program: git,
+            name: "git".to_owned(),
+            args,
+            cwd: self.place.to_owned(),
+            env: self.variables(folders),
+            timeout_ms: PATIENCE_MS,
+            grace_ms: GRACE_MS,
+            // It reaches repositories and keys of the user.
+            confine: Confine::Off,
+            network: true,
+            temporary: self.place.to_owned(),
+            limits: LIMITS,
+            output: Output { whole: SHOWN, ends: SHOWN / 2, ..Output::default() },
+            ..Launch::default()
+        };
+        let done = sandbox::launch(&launch, supervisor, cancel, &mut |_| Ok(()));
+        let done = done.map_err(|refused| match refused {
+            NotStarted::Failed(error) => error,
+            NotStarted::NoStage(why) => Error::new(Code::Internal, why),
+            NotStarted::Unconfined(missing) => Error::new(Code::Internal, missing.join("; ")),
+        })?;
+        let why = match (done.cancelled, done.timed_out, done.exceeded, done.status) {
+            (true, ..) => return Err(Error::new(Code::Cancelled, "the fetch was cancelled")),
+            (_, true, ..) => format!("it took longer than {PATIENCE_MS} ms"),
+            (_, _, Some(bound), _) => format!("it took more than its bound of {bound:?}").to_lowercase(),
+            (.., Some(0)) => return Ok(()),
+            _ => String::from_utf8_lossy(&done.stderr.head).trim().replace('\n', "; "),
+        };
+        Err(Error::new(Code::NotFound, format!("the pack can't be fetched: {why}"))
+            .hint("check the address and the commit; nothing was changed"))
     }
-    let why = match (done.cancelled, done.timed_out) {
-        (true, _) => return Err(Error::new(Code::Cancelled, "the fetch was cancelled")),
-        (_, true) => format!("it took longer than {PATIENCE_MS} ms"),
-        _ => String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; "),
-    };
-    Err(Error::new(Code::NotFound, format!("the pack can't be fetched: {why}"))
-        .hint("check the address and the commit; nothing was changed"))
+
+    fn variables(&self, folders: String) -> BTreeMap<String, String> {
+        let text = |text: &str| text.to_owned();
+        let passed =
+            VARIABLES.iter().filter_map(|name| Some((text(name), self.surroundings.environment.get(*name)?.clone())));
+        let mut env: BTreeMap<String, String> = passed.collect();
+        let own = [
+            ("PATH", folders),
+            ("HOME", self.place.display().to_string()),
+            ("LC_ALL", text("C")),
+            ("GIT_ALLOW_PROTOCOL", PROTOCOLS.join(":")),
+            ("GIT_ASKPASS", text("false")),
+            ("GIT_CONFIG_GLOBAL", text("/dev/null")),
+            ("GIT_CONFIG_NOSYSTEM", text("1")),
+            ("GIT_ATTR_NOSYSTEM", text("1")),
+            ("GIT_LFS_SKIP_SMUDGE", text("1")),
+            ("GIT_NO_LAZY_FETCH", text("1")),
+            ("GIT_SSH_COMMAND", text("ssh -o BatchMode=yes")),
+            ("GIT_TERMINAL_PROMPT", text("0")),
+        ];
+        env.extend(own.map(|(name, value)| (name.to_owned(), value)));
+        env
+    }
 }
 
 #[cfg(test)]
@@ -239,6 +300,9 @@ mod tests {
             "https://token@example.com/rules",
             "ssh://git:word@example.com/rules",
             "https://example.com/a b",
+            "file://example.com/srv/rules",
+            "file://localhost/srv/rules",
+            "file:/srv/rules",
             "../rules",
             "",
         ] {

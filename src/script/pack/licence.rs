@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, sync::LazyLock};
 use regex::bytes::Regex;
 
 use super::{Files, arrange::is_licence};
+use crate::base::error::{Code, Error};
 
 /// A file's own statement.
 static STATED: LazyLock<Regex> = LazyLock::new(|| {
@@ -32,19 +33,34 @@ const SENTENCES: &[(&str, &str)] = &[
 
 /// The licence that the files of a pack state; none if they state none that is known.
 ///
-/// Several licence files are a choice: `Apache-2.0 OR MIT`.
+/// Several licence files are a choice: `Apache-2.0 OR MIT`. If the text of one is unknown, the licence is, whatever other files say.
 pub fn licence_of(files: &Files) -> Option<String> {
-    let texts = files.iter().filter(|(path, _)| is_licence(path)).map(|(_, content)| content.bytes.as_slice());
-    let known: BTreeSet<&str> = texts.filter_map(known).collect();
-    if !known.is_empty() {
-        return Some(known.into_iter().collect::<Vec<_>>().join(" OR "));
+    let is_text = |path: &str| is_licence(path) && !path.to_ascii_uppercase().starts_with("NOTICE");
+    let texts: Vec<&[u8]> =
+        files.iter().filter(|(path, _)| is_text(path)).map(|(_, content)| content.bytes.as_slice()).collect();
+    if !texts.is_empty() {
+        let of_text = |text: &&[u8]| known(text).map(str::to_owned).or_else(|| stated(text));
+        let all = texts.iter().map(of_text).collect::<Option<BTreeSet<String>>>()?;
+        return Some(all.into_iter().collect::<Vec<_>>().join(" OR "));
     }
-    let stated: BTreeSet<String> = files
-        .values()
-        .filter_map(|content| STATED.captures(&content.bytes[..content.bytes.len().min(2048)]))
-        .map(|found| String::from_utf8_lossy(&found[1]).into_owned())
-        .collect();
+    let stated: BTreeSet<String> = files.values().filter_map(|content| stated(&content.bytes)).collect();
     (!stated.is_empty()).then(|| stated.into_iter().collect::<Vec<_>>().join(" AND "))
+}
+
+/// Checks an expression that a person gives: words, brackets, and nothing that could be more than text in a file or on a terminal.
+pub fn check_licence(expression: &str) -> Result<(), Error> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || ".+-:() ".contains(c);
+    if expression.trim() == expression && (1..=256).contains(&expression.len()) && expression.chars().all(fits) {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidInput, format!("`{}` is no SPDX expression", expression.escape_debug()))
+        .hint("write it like `MIT`, `MIT OR Apache-2.0` or `LicenseRef-own`"))
+}
+
+/// The licence that a file states in its head.
+fn stated(text: &[u8]) -> Option<String> {
+    let found = STATED.captures(&text[..text.len().min(2048)])?;
+    Some(String::from_utf8_lossy(&found[1]).into_owned())
 }
 
 fn known(text: &[u8]) -> Option<&'static str> {
@@ -81,5 +97,19 @@ mod tests {
             &[("a.py", "# SPDX-License-Identifier: ISC"), ("b.rhai", "/* SPDX-License-Identifier: MIT */")],
             Some("ISC AND MIT"),
         );
+        let own = ("LICENSE", "All rights reserved.");
+        check(&[own, ("a.rhai", "// SPDX-License-Identifier: MIT\n")], None);
+        check(&[own, ("LICENSE-MIT", include_str!("../../../LICENSE-MIT"))], None);
+        check(&[("LICENSE", "SPDX-License-Identifier: MIT\n"), ("NOTICE", "of somebody")], Some("MIT"));
+    }
+
+    #[test]
+    fn an_expression_is_plain_text() {
+        for good in ["MIT", "(MIT OR Apache-2.0) AND LicenseRef-own", "GPL-2.0+", "DocumentRef-a:LicenseRef-b"] {
+            assert!(check_licence(good).is_ok(), "{good}");
+        }
+        for bad in ["", " ", "x\n[scripts]", "MIT\u{1b}[31m", "\"", "MIT ", "ä"] {
+            assert_eq!(check_licence(bad).unwrap_err().code(), Code::InvalidInput, "{bad:?}");
+        }
     }
 }

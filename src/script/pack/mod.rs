@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    arrange::arrange,
-    fetch::{GitSource, fetch},
-    licence::licence_of,
+    arrange::{arrange, is_part},
+    fetch::{GitSource, Surroundings, fetch},
+    licence::{check_licence, licence_of},
 };
 use crate::{
     base::{
@@ -45,6 +45,15 @@ pub struct Pack {
 }
 
 impl Pack {
+    /// The reason that an entry of this name is none that `nrv add` writes: the next one would remove or replace what it names.
+    pub fn fault(&self, name: &str) -> Option<String> {
+        if arrange::check_name(name).is_err() {
+            return Some(format!("`{}` can't be the name of a pack", name.escape_debug()));
+        }
+        let stray = self.files.keys().find(|path| !arrange::is_place(name, path))?;
+        Some(format!("the pack `{name}` has a file `{}` outside of its folders", stray.escape_debug()))
+    }
+
     /// The arguments of `nrv add` that copy this version.
     pub fn command(&self) -> String {
         let Some(commit) = &self.commit else { return self.source.clone() };

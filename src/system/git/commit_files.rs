@@ -41,9 +41,13 @@ pub fn commit_files(
     let root = found.tree_id().map_err(|error| unreadable(error.to_string()))?;
     let (mut files, mut bytes) = (Vec::new(), 0_u64);
     for listed in tree::files(&repository, root.detach(), &AtomicBool::new(false))? {
-        let Ok(path) = String::from_utf8(listed.path.to_vec()) else { continue };
+        let path = String::from_utf8_lossy(&listed.path).into_owned();
         if !wanted(&path) {
             continue;
+        }
+        if path.as_bytes() != listed.path.as_slice() {
+            let message = format!("`{}` of the commit has a name that is not UTF-8", path.escape_debug());
+            return Err(Error::new(Code::InvalidInput, message).hint("no path can name it"));
         }
         let mode = match listed.mode {
             Mode::FILE => Some(0o644),

@@ -4,6 +4,13 @@
 //! have a separate writer. Each is staged beside its place and appears there complete; if one can't be written, those before it
 //! are removed. A crash in between leaves complete files and perhaps staged ones, which the next set-up removes.
 
+use std::os::fd::OwnedFd;
+
+use rustix::{
+    fs::{FlockOperation, Mode, OFlags},
+    io::Errno,
+};
+
 use super::{
     faults::{Faults, NoFaults},
     place::{Look, Place, place, stale},
@@ -34,6 +41,7 @@ pub fn set_up(workspace: &Workspace, targets: &[Target<'_>]) -> Result<(), Error
 }
 
 fn set_up_with(workspace: &Workspace, targets: &[Target<'_>], faults: &dyn Faults) -> Result<(), Error> {
+    let _alone = alone(workspace)?;
     for target in targets {
         let is_own = match target.path.as_str() {
             POLICY => target.before.is_none(),
@@ -57,6 +65,7 @@ fn set_up_with(workspace: &Workspace, targets: &[Target<'_>], faults: &dyn Fault
 ///
 /// `stale_preimage` if they are not, `io`.
 pub fn take_back(workspace: &Workspace, path: &RepoPath, before: &Stamp) -> Result<(), Error> {
+    let _alone = alone(workspace)?;
     let temporary = path.sibling(&format!("{}set-up-0", protected::TEMPORARY));
     let mut folders = Folders::of(workspace);
     let folder = folders.get(path)?;
@@ -70,6 +79,15 @@ pub fn take_back(workspace: &Workspace, path: &RepoPath, before: &Stamp) -> Resu
         Exchange::Impossible => at.remove(&NoFaults)?,
     }
     tree::sync_around(workspace, None, [path].into_iter(), &NoFaults)
+}
+
+/// Waits until no other process sets the workspace up, and keeps others waiting: staged files have the same names in all of them.
+fn alone(workspace: &Workspace) -> Result<OwnedFd, Error> {
+    let failed = |errno: Errno| Error::io("the workspace's folder can't be locked", &errno.into());
+    let (flags, mode) = (OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    let folder = rustix::fs::openat(workspace.handle(), ".", flags, mode).map_err(failed)?;
+    rustix::fs::flock(&folder, FlockOperation::LockExclusive).map_err(failed)?;
+    Ok(folder)
 }
 
 /// A staged file and its place.

@@ -63,6 +63,11 @@ impl Workspace {
         self.list_entries_until(globs, threads, None)
     }
 
+    /// Lists the matches that are neither regular files nor folders: links, pipes, sockets and devices.
+    pub fn list_others(&self, globs: &Globs, threads: usize) -> Result<Listing, Error> {
+        self.list_of(globs, threads, |kind| !kind.is_file() && !kind.is_dir(), None)
+    }
+
     pub(super) fn list_until(&self, globs: &Globs, threads: usize, stop: Stop<'_>) -> Result<Listing, Error> {
         self.list_of(globs, threads, |kind| kind.is_file(), stop)
     }

@@ -110,6 +110,16 @@ pub fn propose_approvals(workspace: &Workspace, text: &str) -> Result<SetUp, Err
     propose_files(workspace, vec![Change { path, before, after: Some(Content::new(text.into(), mode)) }])
 }
 
+/// Takes a change of the file of approvals back: it has this text again, or there is none.
+pub fn take_back_approvals(workspace: &Workspace, before: Option<&str>) -> Result<(), Error> {
+    if let Some(text) = before {
+        return set_up(workspace, &propose_approvals(workspace, text)?);
+    }
+    let path = RepoPath::parse(APPROVALS)?;
+    let now = workspace.read(&path)?.stamp();
+    journal::take_back(workspace, &path, &now)
+}
+
 /// Writes what was proposed, all of it or nothing.
 pub fn set_up(workspace: &Workspace, proposed: &SetUp) -> Result<(), Error> {
     journal::set_up(workspace, &Target::of(&proposed.changes)).map_err(|error| match error.code() {
