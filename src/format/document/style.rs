@@ -46,6 +46,17 @@ impl Vote {
     fn cast(&mut self, is_yes: bool) {
         if is_yes { self.yes += 1 } else { self.no += 1 }
     }
+
+    fn cast_if(&mut self, is_cast: bool, is_yes: bool) {
+        if is_cast {
+            self.cast(is_yes);
+        }
+    }
+
+    /// These votes, or others if there are none.
+    fn or(self, other: Vote) -> Vote {
+        if self.yes + self.no > 0 { self } else { other }
+    }
 }
 
 impl Style {
@@ -79,7 +90,7 @@ impl Style {
     }
 
     fn learn(&mut self, text: &str, tree: &Tree, syntax: Syntax) {
-        let (mut arrays, mut objects) = (Vote::default(), Vote::default());
+        let (mut arrays, mut lists, mut objects) = (Vote::default(), Vote::default(), Vote::default());
         let (mut spaces, mut pads) = (Vote::default(), Vote::default());
         let mut colon = None;
         for node in
@@ -95,7 +106,8 @@ impl Style {
             if is_object {
                 objects.cast(is_flat)
             } else {
-                arrays.cast(is_flat)
+                arrays.cast(is_flat);
+                lists.cast_if(is_list(tree, node), is_flat);
             }
             if !is_flat && self.unit.is_empty() {
                 let (inner, outer) = (self.indent(text, starts(0)), self.indent(text, node.span.start));
@@ -130,6 +142,7 @@ impl Style {
         } else if self.colon == ":" {
             self.pad = "";
         }
+        let arrays = lists.or(arrays);
         self.has_broken_arrays = arrays.no > arrays.yes;
         if matches!(syntax, Syntax::Json | Syntax::Jsonc | Syntax::Json5) {
             self.has_flat_arrays = arrays.yes > arrays.no;
@@ -138,12 +151,14 @@ impl Style {
     }
 
     fn learn_blocks(&mut self, text: &str, tree: &Tree) {
-        let (mut arrays, mut objects, mut flush) = (Vote::default(), Vote::default(), Vote::default());
+        let (mut arrays, mut lists) = (Vote::default(), Vote::default());
+        let (mut objects, mut flush) = (Vote::default(), Vote::default());
         let mut unit = None;
         for node in tree.nodes.iter().filter(|node| node.n_children() > 0) {
             let is_flow = node.form == Form::Flow;
             if matches!(node.shape, Shape::Array(_)) {
-                arrays.cast(is_flow)
+                arrays.cast(is_flow);
+                lists.cast_if(is_list(tree, node), is_flow);
             } else {
                 objects.cast(is_flow)
             }
@@ -166,6 +181,7 @@ impl Style {
         }
         self.unit = unit.unwrap_or_else(|| "  ".to_owned());
         self.has_flush_items = flush.yes > flush.no;
+        let arrays = lists.or(arrays);
         self.has_flat_arrays = arrays.yes > arrays.no;
         self.has_flat_objects = objects.yes > objects.no;
         self.colon = ": ".to_owned();
@@ -229,6 +245,11 @@ impl Style {
         let line = text[self.line_start(at)..at].trim_start_matches('\u{feff}');
         &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
     }
+}
+
+/// True for arrays without arrays and objects, which alone can stand on one line.
+fn is_list(tree: &Tree, node: &Node) -> bool {
+    (0..node.n_children()).all(|index| tree.node(node.child(index)).n_children() == 0)
 }
 
 /// True if a container has a line end before its first child.

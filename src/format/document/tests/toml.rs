@@ -123,4 +123,5 @@ fn a_short_object_stands_on_one_line_beside_pairs() {
     let pair = text.replace("\"x\"\n", "\"x\"\nedition = { workspace = true }\n");
     edit(text, inserted, &format!("{pair}\n[lints]\nworkspace = true\n"));
     edit("a.c = 2\n", json!([["remove", "/a/c"]]), "a = {}\n");
+    edit("\u{feff}a = 1\nb = 2\n", json!([["remove", "/a"]]), "\u{feff}b = 2\n");
 }

@@ -300,7 +300,7 @@ impl Writing<'_> {
             } else if gone.is_some() {
                 let run = (previous != gone).then(|| self.run_end(index, gone));
                 at = self.leave_out(out, statement, at, run);
-                if out.text().trim_start_matches('\u{feff}').is_empty() {
+                if out.text().trim_start_matches('\u{feff}').is_empty() && !self.behind.contains_key(&index) {
                     at += text[at..].len() - text[at..].trim_start_matches(['\r', '\n']).len();
                 }
             } else {
@@ -411,9 +411,10 @@ impl Writing<'_> {
         let before = style.line_break_before(self.pen.text, statement.span.start).filter(|before| *before >= at);
         let Some(before) = before else {
             let after = self.pen.text[end..].strip_prefix('\r').map_or(end, |_| end + 1);
-            let start = style.line_start(statement.span.start).max(at);
+            let mark = if self.pen.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+            let start = style.line_start(statement.span.start).max(at).max(mark);
             out.keep(at..start);
-            return if self.pen.text[after..].starts_with('\n') && start == 0 { after + 1 } else { end };
+            return if self.pen.text[after..].starts_with('\n') && start == mark { after + 1 } else { end };
         };
         let mut kept = at..before;
         let rest = &self.pen.text[run..];
