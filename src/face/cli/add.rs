@@ -49,12 +49,7 @@ pub(super) fn add(here: &Here, arguments: &AddArguments, out: &mut Output) -> Re
                 .hint("`nrv add --help` shows both"));
         }
     };
-    arguments.licence.as_deref().map_or(Ok(()), pack::check_licence)?;
-    let stated = || pack::licence_of(&found.files);
-    let licence = arguments.licence.clone().or_else(stated).ok_or_else(|| {
-        Error::new(Code::InvalidInput, format!("the pack `{}` states no licence that is known", found.name))
-            .hint("look at its terms, and name them by `--licence SPDX`, such as `--licence MIT`")
-    })?;
+    let licence = licence(&found, arguments)?;
     let files = pack::arrange(&found.name, found.files)?;
     let before = approval::text(&here.context)?;
     let mut lock = approval::Lock::of(before.as_deref())?;
@@ -98,6 +93,16 @@ pub(super) fn add(here: &Here, arguments: &AddArguments, out: &mut Output) -> Re
         (true, false) => out.say(&format!("Review the files, approve their scripts, and commit them with `{FILE}`.")),
     }
     Ok(0)
+}
+
+/// The licence that the person names, or that the pack states.
+fn licence(found: &Found, arguments: &AddArguments) -> Result<String, Error> {
+    arguments.licence.as_deref().map_or(Ok(()), pack::check_licence)?;
+    let stated = || pack::licence_of(&found.files);
+    arguments.licence.clone().or_else(stated).ok_or_else(|| {
+        Error::new(Code::InvalidInput, format!("the pack `{}` states no licence that is known", found.name))
+            .hint("look at its terms, and name them by `--licence SPDX`, such as `--licence MIT`")
+    })
 }
 
 fn from_git(here: &Here, url: &str, arguments: &AddArguments) -> Result<Found, Error> {

@@ -242,7 +242,7 @@ struct Start<'a> {
     argv: &'a [String],
     cancel: &'a AtomicBool,
     time: Time,
-    /// What was missing of its confinement.
+    /// The gaps in its confinement.
     gaps: &'a Mutex<BTreeSet<String>>,
 }
 
