@@ -1,20 +1,17 @@
 //! Starts threads, or reports that the machine has no more of them; `std::thread::spawn` would end the program then.
 
 use std::{
-    io,
-    path::Path,
+    fs, io,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, mpsc},
     thread::{Builder, JoinHandle, Scope, ScopedJoinHandle},
     time::Duration,
 };
 
-use rustix::process::Pid;
-
-use super::clock::Stopwatch;
 use crate::base::error::Error;
 
-/// The longest wait for the kernel to release a thread that has ended.
-const RELEASE: Duration = Duration::from_millis(500);
+/// The longest wait for the kernel to release a thread that has ended, in milliseconds.
+const RELEASE_MS: u32 = 500;
 
 /// Starts a thread; `io` if the user or the machine has no more of them.
 pub fn start<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>, Error> {
@@ -39,22 +36,24 @@ pub fn available(most: usize) -> Result<usize, Error> {
         // All of them wait until the last start was tried.
         let wait = move || {
             drop(end.lock().map(|end| end.recv()));
-            rustix::thread::gettid()
+            fs::read_link("/proc/thread-self").ok()
         };
         let started = helpers(scope, most.max(1), wait);
         drop(held);
         started.into_iter().filter_map(|thread| thread.join().ok()).collect::<Vec<_>>()
     });
-    tried.iter().for_each(|thread| wait_until_gone(*thread));
+    tried.iter().flatten().for_each(wait_until_gone);
     if tried.is_empty() { Err(none_left()) } else { Ok(tried.len()) }
 }
 
 /// A thread that was joined counts against the user's limit until the kernel has released it.
-fn wait_until_gone(thread: Pid) {
-    let task = format!("/proc/self/task/{}", thread.as_raw_nonzero());
-    let watch = Stopwatch::start();
-    while Path::new(&task).exists() && watch.elapsed() < RELEASE {
-        std::thread::yield_now();
+fn wait_until_gone(thread: &PathBuf) {
+    let task = Path::new("/proc").join(thread);
+    for _ in 0..RELEASE_MS {
+        if !task.exists() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 

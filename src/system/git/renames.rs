@@ -441,10 +441,6 @@ fn sorted(commits: &BTreeMap<ObjectId, Commit>) -> Vec<(ObjectId, ObjectId)> {
 }
 
 /// True for a folder without entries.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a folder that a move left empty is looked at, and nothing of it is kept"
-)]
 fn is_empty(path: &Path) -> bool {
     fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }

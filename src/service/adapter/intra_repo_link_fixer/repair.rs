@@ -222,7 +222,7 @@ impl Repairer<'_> {
                 several => return Ok(self.ambiguous(broken, several)),
             }
         }
-        let named = |place: &String| self.rules.tree.named(name(place)).iter().cloned().collect::<Vec<_>>();
+        let named = |place: &String| self.rules.tree.named(name(place)).to_vec();
         let candidates = readings.plain.iter().flat_map(named).take(MOST_CANDIDATES).collect();
         Ok(Decision::Open(format!("`{}` does not exist", broken.place(&self.rules)), candidates))
     }
@@ -242,7 +242,7 @@ impl Repairer<'_> {
         let has_page = target.page != Page::None;
         let fronts = readings.plain.iter().filter(|_| !has_page).map(|place| self.rules.fronts(place));
         let mut found: Vec<Target> = fronts.flat_map(|fronts| self.led(&self.history.renamed(&fronts))).collect();
-        found.extend(self.from_earlier(&readings));
+        found.extend(self.earlier_targets(&readings));
         let mut found = sorted(found);
         found.retain(|found| found.page != target.page && !self.rules.is_ignored(found));
         let mut right = Vec::new();
@@ -310,12 +310,12 @@ impl Repairer<'_> {
         if found.is_empty() {
             found = places.iter().flat_map(|all| self.led(&self.history.renamed_in_any_case(all))).collect();
         }
-        found.extend(self.from_earlier(readings));
+        found.extend(self.earlier_targets(readings));
         found
     }
 
     /// The targets that the link had from the earlier places of its file, where they are now.
-    fn from_earlier(&self, readings: &Readings) -> Vec<Target> {
+    fn earlier_targets(&self, readings: &Readings) -> Vec<Target> {
         let landed = |place: &String| match self.rules.at(place, readings.is_folder) {
             // The page of a folder may have left it.
             Some(target) if target.page == Page::None => {

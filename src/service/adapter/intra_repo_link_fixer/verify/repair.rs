@@ -187,7 +187,7 @@ impl Reasons {
                 Repair::Moved => {
                     let exact = self.became(tree, &here)?;
                     let there = if exact.is_empty() { self.became_in_any_case(tree, &here)? } else { exact };
-                    [there, self.from_origins(tree, file, &texts)?].concat()
+                    [there, self.hits_of_origins(tree, file, &texts)?].concat()
                 }
                 _ => {
                     let places = [here.clone(), self.at_origins(file, &texts)].concat();
@@ -230,7 +230,7 @@ impl Reasons {
         hit: &Hit,
     ) -> Result<Result<Repair, String>, Error> {
         let texts = [vec![old.written.clone()], decodings(&old.written)].concat();
-        let mut ends = self.from_origins(tree, file, &texts)?;
+        let mut ends = self.hits_of_origins(tree, file, &texts)?;
         if before.page.is_none() {
             for place in &old.paths {
                 ends.extend(at(tree, first(&self.moved, &tree.fronts(place)).into_iter().flatten())?);
@@ -288,7 +288,7 @@ impl Reasons {
     }
 
     /// The targets that a moved file's link had from the earlier places of the file, as they are now.
-    fn from_origins(&self, tree: &Tree<'_>, file: &RepoPath, texts: &[String]) -> Result<Vec<Hit>, Error> {
+    fn hits_of_origins(&self, tree: &Tree<'_>, file: &RepoPath, texts: &[String]) -> Result<Vec<Hit>, Error> {
         let is_folder = texts.first().is_some_and(|text| text.ends_with('/'));
         let mut ends = Vec::new();
         for place in self.at_origins(file, texts) {
