@@ -102,7 +102,13 @@ fn respell(world: &mut World, taken: &Taken, chance: &mut Chance) {
         let name = path.rfind('/').map_or(0, |at| at + 1);
         let written = match chance.below(3) {
             0 if path.contains("%20") => format!("{}{rest}", path.replace("%20", "%2520")),
-            1 if path.contains('/') && !path.starts_with(['/', '.']) && link.form != 3 && path.is_ascii() => {
+            // A backslash at the end would escape the mark behind it.
+            1 if path.contains('/')
+                && !path.starts_with(['/', '.'])
+                && !path.ends_with('/')
+                && link.form != 3
+                && path.is_ascii() =>
+            {
                 format!("{}{rest}", path.replacen('/', "\\", 1))
             }
             _ => format!("{}{}{rest}", &path[..name], swapped(&path[name..])),
