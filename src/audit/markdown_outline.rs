@@ -47,6 +47,7 @@ fn read<T>(text: &str, found: impl for<'a> Fn(Node<'a>) -> Option<T>) -> Vec<T> 
     options.extension.tasklist = true;
     let delimiter = if text.trim_start_matches('\u{feff}').starts_with("+++") { "+++" } else { "---" };
     options.extension.front_matter_delimiter = Some(delimiter.to_owned());
+    options.parse.leave_footnote_definitions = true;
     let tree = Arena::new();
     let root = parse_document(&tree, text, &options);
     root.descendants().filter_map(found).collect()

@@ -157,10 +157,10 @@ fn right(chance: &mut Chance) -> Vec<Entry> {
 /// Comments behind values that stay, and above members.
 fn comment(chance: &mut Chance, entries: &mut Vec<Entry>) {
     for n in (0..entries.len()).rev() {
-        if let Entry::Member { name, node: Node::Text(_) | Node::Word(_), behind } = &mut entries[n] {
-            if chance.below(3) == 0 {
-                *behind = Some(format!("on {name}, \"quoted\" # and // more"));
-            }
+        if let Entry::Member { name, node: Node::Text(_) | Node::Word(_), behind } = &mut entries[n]
+            && chance.below(3) == 0
+        {
+            *behind = Some(format!("on {name}, \"quoted\" # and // more"));
         }
         if chance.below(6) == 0 {
             entries.insert(n, Entry::Comment(format!("line {n}: {{ [ , ]")));

@@ -6,7 +6,7 @@ use crate::support::site::{Ran, Site, finished};
 
 /// Runs where `CI` is set.
 fn in_ci(site: &Site, arguments: &[&str]) -> Ran {
-    finished(site.command(arguments).env("CI", "true").output().unwrap())
+    finished(site.command(arguments).env("CI", "true").output().expect("nrv starts"))
 }
 
 #[test]

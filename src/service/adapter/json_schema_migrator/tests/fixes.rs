@@ -150,7 +150,7 @@ fn alternatives_within_alternatives_take_no_longer_than_the_file() {
     let nested = |inner: &str, depth: usize| format!("{}{inner}{}", "[".repeat(depth), "]".repeat(depth));
     let fixes = json!({"coerce": true, "defaults": true});
     let params = json!({"schema": schema(json!([list(json!({})), {"type": "integer"}])), "fixes": fixes});
-    becomes(&params, &nested("\"1\"", 60), &nested("1", 60), json!({"coerce": 1}));
+    becomes(&params, &nested("\"1\"", 40), &nested("1", 40), json!({"coerce": 1}));
     let both = schema(json!([list(json!({"maxItems": 3})), list(json!({"maxItems": 4})), {"type": "integer"}]));
     let why = stays(&json!({"schema": both, "fixes": fixes}), &nested("\"x\"", 14));
     assert!(why.contains(" limit: "), "{why}");
