@@ -226,7 +226,7 @@ pub(in crate::host) fn ask_process<Q: Serialize, A: DeserializeOwned>(
     })?;
     check_stop(stop)?;
     if captured.timed_out {
-        return Ok(Err(format!("it took longer than `constraints.timeout_ms` allows ({timeout_ms} ms)")));
+        return Ok(Err(format!("it took longer than {timeout_ms} ms")));
     }
     match serde_json::from_slice::<A>(&captured.stdout) {
         Ok(answer) if captured.status.is_some() => Ok(Ok(answer)),
