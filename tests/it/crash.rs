@@ -245,8 +245,8 @@ fn change(site: &Site, files: usize) {
 }
 
 /// Plays as many rounds as are asked for, with runs killed at moments that a seed chooses.
-fn kill_again_and_again(bench: &Bench, files: usize, default_rounds: u64) {
-    let rounds = setting("NRV_CRASH_ROUNDS", default_rounds);
+fn kill_again_and_again(bench: &Bench, files: usize) {
+    let rounds = setting("NRV_CRASH_ROUNDS", 4);
     let mut chance = Chance(setting("NRV_CRASH_SEED", 42) | 1);
     let mut tally = Tally::default();
     // On a machine that looks too late each time, more rounds are played until one hits a transaction.
@@ -272,12 +272,12 @@ fn files() -> usize {
 
 #[test]
 fn a_run_killed_at_any_moment_changed_everything_or_nothing() {
-    kill_again_and_again(&Bench::new(files()), files(), 8);
+    kill_again_and_again(&Bench::new(files()), files());
 }
 
 #[test]
 fn a_patch_whose_application_is_killed_at_any_moment_changed_everything_or_nothing() {
-    kill_again_and_again(&Bench::patch(files()), files(), 8);
+    kill_again_and_again(&Bench::patch(files()), files());
 }
 
 #[test]

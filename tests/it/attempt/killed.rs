@@ -190,7 +190,7 @@ fn a_run_with_attempts_that_is_killed_at_any_moment_recovers_to_before_them_and_
     let millis = u64::try_from(began.elapsed().as_millis()).unwrap();
     let mut chance = Chance(setting("NRV_ATTEMPT_SEED", 20_261_122));
     let (mut set_aside, mut put_back) = (0, 0);
-    for _ in 0..setting("NRV_ATTEMPT_ROUNDS", 3) {
+    for _ in 0..setting("NRV_ATTEMPT_ROUNDS", 2) {
         let site = site(&statements().join("\n"));
         for session in 0.. {
             assert!(session < 40, "it comes to no end");

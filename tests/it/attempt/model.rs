@@ -165,7 +165,7 @@ fn check(seed: u64) {
 #[test]
 fn random_changes_in_random_attempts_come_to_what_a_model_says() {
     let seed = setting("NRV_ATTEMPT_SEED", 20_261_122);
-    for round in 0..setting("NRV_ATTEMPT_ROUNDS", 6) {
+    for round in 0..setting("NRV_ATTEMPT_ROUNDS", 3) {
         let seed = seed.wrapping_mul(round + 1) | 1;
         let told = std::panic::catch_unwind(|| check(seed));
         if let Err(panic) = told {

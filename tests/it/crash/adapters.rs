@@ -123,7 +123,7 @@ impl Task {
             "heading_case" => &["dta", "run", "heading_case", "--input", "../input.json", "--yes"],
             _ => &["dta", "run", "sort_imports", "--input", "../input.json", "--yes"],
         };
-        kill_again_and_again(&Bench::of(site, command, before, after), FILES, 4);
+        kill_again_and_again(&Bench::of(site, command, before, after), FILES);
     }
 }
 
