@@ -1,22 +1,15 @@
 //! Judges `link_updater` by the cases of other projects: no wrong change, no byte outside, no link missed, and the verifier
 //! agrees each time.
 
-use std::{collections::BTreeMap, sync::atomic::AtomicBool};
+use std::collections::BTreeMap;
 
 use html5gum::{DefaultEmitter, Token, Tokenizer};
-use nrv::{
-    base::error::Code,
-    service::adapter::{self, Context, jsonl},
-    system::{
-        git::Renames,
-        workspace::{Overlay, View, Workspace},
-    },
-};
+use nrv::{base::error::Code, service::adapter::jsonl};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::support::corpora;
+use crate::support::{answer::answer, corpora};
 
 #[derive(Deserialize)]
 struct Case {
@@ -112,11 +105,6 @@ fn judge(case: &Case) -> String {
 
 /// The page after the adapter, and the number of moved links. Invalid hosts leave the page as it is.
 fn run(case: &Case) -> Result<(String, u64), String> {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let workspace = Workspace::open(folder.path()).expect("the folder exists");
-    let (overlay, cancel) = (Overlay::default(), AtomicBool::new(false));
-    let view = View::new(&workspace, &overlay);
-    let ctx = Context { view, threads: 1, cancel: &cancel, renames: &|| Ok(Renames::default()), progress: &|_, _| {} };
     let request = jsonl::Request {
         id: json!(case.id),
         input: json!({
@@ -126,8 +114,7 @@ fn run(case: &Case) -> Result<(String, u64), String> {
         }),
         files: BTreeMap::from([("page.html".to_owned(), case.html.clone())]),
     };
-    let adapter = &adapter::link_updater::LinkUpdater;
-    match jsonl::answer(adapter, &ctx, &request) {
+    match answer("link_updater", &request) {
         Ok(answer) if !answer.output.verifier.passed => Err(format!("{:?}", answer.output.verifier.failures)),
         Ok(answer) => {
             let html = answer.files.get("page.html").cloned().flatten().unwrap_or_else(|| case.html.clone());

@@ -3,8 +3,6 @@
 //!
 //! The judge reads the documents by the marks that their maker left, and resolves paths by itself. `NRV_LINK_TREES` makes more.
 
-#![expect(clippy::disallowed_methods, reason = "tests read records")]
-
 mod faults;
 mod judge;
 mod maker;
@@ -22,13 +20,7 @@ use crate::support::{
 
 /// Runs the adapter; returns its output.
 fn run(site: &Site, mode: &str, params: &Value) -> (i32, Value) {
-    let input = json!({
-        "tool": "intra_repo_link_fixer", "version": "1.0", "mode": mode,
-        "target": {"repo_path": ".", "glob": "**"}, "params": params,
-        "constraints": {"max_files": 5000, "timeout_ms": 300_000, "seed": 1},
-    });
-    let arguments = ["dta", "run", "intra_repo_link_fixer", "--input", "-", "--json", "--yes", "--allow-dirty"];
-    let ran = site.nrv_with(&arguments, &input.to_string());
+    let ran = site.adapt("intra_repo_link_fixer", mode, "**", params);
     let output =
         serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {} {}", ran.stdout, ran.stderr));
     (ran.code, output)
@@ -36,12 +28,8 @@ fn run(site: &Site, mode: &str, params: &Value) -> (i32, Value) {
 
 /// The findings of the last run, each as file and destination.
 fn findings(site: &Site) -> Vec<(String, String)> {
-    let baseline = site.recorded("**/*-baseline.json").pop().expect("a run leaves its baseline");
-    let text = std::fs::read(baseline).expect("it can be read");
-    let baseline: Value = serde_json::from_slice(&text).expect("it is JSON");
-    let findings = baseline["findings"].as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    findings.iter().map(|finding| (text(&finding["path"]), text(&finding["place"]))).collect()
+    site.findings().iter().map(|finding| (text(&finding["path"]), text(&finding["place"]))).collect()
 }
 
 /// Makes a tree, breaks it, has it repaired, and judges the result.

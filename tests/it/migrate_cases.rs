@@ -1,20 +1,13 @@
 //! Judges `json_schema_migrator` by the cases of other projects: no valid file touched, none broken, and the verifier agrees
 //! each time.
 
-use std::{collections::BTreeMap, sync::atomic::AtomicBool};
+use std::collections::BTreeMap;
 
-use nrv::{
-    Adapters,
-    service::adapter::{Context, jsonl},
-    system::{
-        git::Renames,
-        workspace::{Overlay, View, Workspace},
-    },
-};
+use nrv::service::adapter::jsonl;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::support::corpora;
+use crate::support::{answer::answer, corpora};
 
 #[derive(Deserialize)]
 struct Case {
@@ -76,16 +69,6 @@ fn fixes(case: &Case) -> Value {
 
 /// The document after the adapter; none if it stays.
 fn migrated(case: &Case) -> Option<Value> {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let workspace = Workspace::open(folder.path()).expect("the folder exists");
-    let (overlay, cancel) = (Overlay::default(), AtomicBool::new(false));
-    let ctx = Context {
-        view: View::new(&workspace, &overlay),
-        threads: 1,
-        cancel: &cancel,
-        progress: &|_, _| {},
-        renames: &|| Ok(Renames::default()),
-    };
     let request = jsonl::Request {
         id: json!(case.id),
         input: json!({
@@ -96,9 +79,7 @@ fn migrated(case: &Case) -> Option<Value> {
         }),
         files: BTreeMap::from([("a.json".to_owned(), serde_json::to_string(&case.before).expect("it is JSON"))]),
     };
-    let adapters = Adapters::default();
-    let adapter = adapters.find("json_schema_migrator").expect("it is built in");
-    let answer = jsonl::answer(adapter, &ctx, &request).unwrap_or_else(|error| panic!("{}: {error}", case.id));
+    let answer = answer("json_schema_migrator", &request).unwrap_or_else(|error| panic!("{}: {error}", case.id));
     let (verifier, text) = (&answer.output.verifier, answer.files.get("a.json").cloned().flatten());
     // The verifier finds the file that stays invalid, and nothing else.
     let others = verifier.failures.iter().filter(|failure| text.is_some() || failure.check != "files_valid");

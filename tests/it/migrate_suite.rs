@@ -9,18 +9,12 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
 };
 
-use nrv::{
-    Adapters,
-    service::adapter::{Context, jsonl},
-    system::{
-        git::Renames,
-        workspace::{Overlay, View, Workspace},
-    },
-};
+use nrv::service::adapter::jsonl;
 use serde_json::{Value, json};
+
+use crate::support::answer::answer;
 
 /// The drafts, as folders of the suite and as parameters.
 const DRAFTS: [(&str, &str); 5] =
@@ -59,16 +53,6 @@ fn parsed(path: &Path) -> Value {
 
 /// The verdicts on a value: that of the proposer, and the valid files that the verifier counts; none if the schema is refused.
 fn verdicts(schema: &Value, draft: &str, data: &Value, remotes: &BTreeMap<String, String>) -> Option<(bool, bool)> {
-    let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let workspace = Workspace::open(folder.path()).expect("the folder exists");
-    let (overlay, cancel) = (Overlay::default(), AtomicBool::new(false));
-    let ctx = Context {
-        view: View::new(&workspace, &overlay),
-        threads: 1,
-        cancel: &cancel,
-        progress: &|_, _| {},
-        renames: &|| Ok(Renames::default()),
-    };
     let refs: BTreeMap<String, String> =
         remotes.keys().map(|name| (format!("http://localhost:1234/{name}"), format!("remotes/{name}"))).collect();
     let mut files: BTreeMap<String, String> =
@@ -84,9 +68,7 @@ fn verdicts(schema: &Value, draft: &str, data: &Value, remotes: &BTreeMap<String
         }),
         files,
     };
-    let adapters = Adapters::default();
-    let adapter = adapters.find("json_schema_migrator").expect("it is built in");
-    let answer = jsonl::answer(adapter, &ctx, &request).ok()?;
+    let answer = answer("json_schema_migrator", &request).ok()?;
     let failures = &answer.output.verifier.failures;
     assert!(failures.iter().all(|failure| failure.check == "files_valid"), "{schema} {data}: {failures:?}");
     assert!(answer.files.is_empty(), "nothing is changed without fixes");

@@ -3,7 +3,6 @@
 //!
 //! `NRV_JSON_TREES` makes more of them, from `NRV_JSON_SEED` on.
 
-#![expect(clippy::disallowed_methods, reason = "tests read records")]
 #![expect(clippy::print_stderr, reason = "counts are shown with --nocapture")]
 
 mod maker;
@@ -28,22 +27,8 @@ struct Sum {
 
 /// Runs the adapter; returns its output, or its error.
 fn run(site: &Site, mode: &str, params: &Value) -> (i32, Value) {
-    let input = json!({
-        "tool": "json_schema_migrator", "version": "1.0", "mode": mode,
-        "target": {"repo_path": ".", "glob": "conf/**"}, "params": params,
-        "constraints": {"max_files": 5000, "timeout_ms": 300_000, "seed": 1},
-    });
-    let arguments = ["dta", "run", "json_schema_migrator", "--input", "-", "--json", "--yes", "--allow-dirty"];
-    let ran = site.nrv_with(&arguments, &input.to_string());
+    let ran = site.adapt("json_schema_migrator", mode, "conf/**", params);
     (ran.code, serde_json::from_str(&ran.stdout).unwrap_or_else(|_| json!({"stderr": ran.stderr})))
-}
-
-/// The findings of the last run.
-fn findings(site: &Site) -> Vec<Value> {
-    let baseline = site.recorded("**/*-baseline.json").pop().expect("a run leaves its baseline");
-    let text = std::fs::read(baseline).expect("it can be read");
-    let baseline: Value = serde_json::from_slice(&text).expect("it is JSON");
-    baseline["findings"].as_array().cloned().unwrap_or_default()
 }
 
 /// True if the findings name the fault of a file that has no right repair.
@@ -68,10 +53,10 @@ fn round(seed: u64, sum: &mut Sum) {
     site.commit();
     let old = json!({"schema": maker::old_schema(), "formats": ["json", "jsonc", "json5", "yaml", "toml"]});
     let (code, fresh) = run(&site, "dry-run", &old);
-    assert_eq!((code, &fresh["baseline"]["files_invalid"]), (0, &json!(0)), "seed {seed}: {:#?}", findings(&site));
+    assert_eq!((code, &fresh["baseline"]["files_invalid"]), (0, &json!(0)), "seed {seed}: {:#?}", site.findings());
     let before = site.tree();
     run(&site, "dry-run", &world.params(&[]));
-    let listed = findings(&site);
+    let listed = site.findings();
     let hopeless: Vec<&str> =
         world.files.iter().filter(|file| file.after.is_none()).map(|file| file.path.as_str()).collect();
     let (code, output) = run(&site, "apply", &world.params(&[]));

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::{
     counts as rules,
-    propose::{BYTES, FILES, LARGEST, functions_input},
+    heap::Heap,
+    propose::{FILES, LARGEST, functions_input},
 };
 use crate::{
     base::{
@@ -120,26 +121,6 @@ enum Image {
     Kept,
     Before,
     After,
-}
-
-/// Files that wait to be measured.
-#[derive(Default)]
-struct Heap {
-    files: Vec<File>,
-    /// The bytes of their contents in JSON.
-    encoded: usize,
-}
-
-impl Heap {
-    /// Adds a file; returns the batch that is full without it.
-    fn add(&mut self, file: File, most: usize) -> Option<Heap> {
-        let encoded = file.body.encoded();
-        let is_full = !self.files.is_empty() && (self.encoded + encoded > BYTES || self.files.len() == most);
-        let full = is_full.then(|| std::mem::take(self));
-        self.encoded += encoded;
-        self.files.push(file);
-        full
-    }
 }
 
 /// Files on their way into heaps, in the order of their paths: threads bring them in another one.

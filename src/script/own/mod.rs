@@ -7,6 +7,7 @@ mod broken;
 mod counts;
 mod description;
 mod expectation;
+mod heap;
 mod load;
 mod measure;
 mod program;

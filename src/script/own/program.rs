@@ -31,17 +31,15 @@ use crate::{
         adapter::{
             Adapter, Context,
             contract::{Counted, Counts, Invocation, Proposal},
+            deadline::Deadline,
             evidence::{Evidence, Measured},
             source::{Program as Described, Source},
         },
         exec::{PrivateFolder, look_up},
     },
-    system::{
-        clock::Stopwatch,
-        process::{
-            Program,
-            sandbox::{self, Confine, Ended, Launch, NotStarted, Output},
-        },
+    system::process::{
+        Program,
+        sandbox::{self, Confine, Ended, Launch, NotStarted, Output},
     },
 };
 
@@ -115,12 +113,12 @@ impl Adapter for ProgramAdapter {
     }
 
     fn propose(&self, ctx: &Context<'_>, input: &Invocation) -> Result<Proposal, Error> {
-        let (time, gaps) = (Time::begin(input), Mutex::default());
+        let (deadline, gaps) = (Deadline::begin(input, "proposing"), Mutex::default());
         propose::propose(ctx, input, &self.description, || Start {
             adapter: self,
             argv: &self.program.argv,
             cancel: ctx.cancel,
-            time,
+            deadline,
             gaps: &gaps,
         })
     }
@@ -128,7 +126,8 @@ impl Adapter for ProgramAdapter {
     fn measure(&self, ctx: &Context<'_>, input: &Invocation, evidence: &Evidence<'_>) -> Result<Measured, Error> {
         let argv = if self.program.measure.is_empty() { &self.program.argv } else { &self.program.measure };
         let gaps = Mutex::default();
-        let start = Start { adapter: self, argv, cancel: ctx.cancel, time: Time::begin(input), gaps: &gaps };
+        let deadline = Deadline::begin(input, "measuring");
+        let start = Start { adapter: self, argv, cancel: ctx.cancel, deadline, gaps: &gaps };
         let mut measured = measure::measure(ctx, input, evidence, &start)?;
         let gaps = gaps.into_inner().unwrap_or_else(PoisonError::into_inner);
         measured.remarks.extend(gaps.into_iter().map(|gap| format!("{PARTLY_CONFINED}: {gap}")));
@@ -219,29 +218,13 @@ impl ProgramAdapter {
     }
 }
 
-/// The time of a phase, for all starts of a program together.
-#[derive(Clone, Copy)]
-struct Time {
-    clock: Stopwatch,
-    most_ms: u64,
-}
-
-impl Time {
-    fn begin(input: &Invocation) -> Self {
-        Time { clock: Stopwatch::start(), most_ms: input.constraints.timeout_ms }
-    }
-
-    fn left_ms(self) -> u64 {
-        self.most_ms.saturating_sub(self.clock.elapsed_ms()).max(1)
-    }
-}
-
 /// Starts the program for a batch.
 struct Start<'a> {
     adapter: &'a ProgramAdapter,
     argv: &'a [String],
     cancel: &'a AtomicBool,
-    time: Time,
+    /// The time of the phase, for all starts together.
+    deadline: Deadline,
     /// The gaps in its confinement.
     gaps: &'a Mutex<BTreeSet<String>>,
 }
@@ -267,7 +250,7 @@ impl Start<'_> {
         let mut stdin = tempfile::NamedTempFile::new().map_err(|error| no_folder(&error))?;
         serde_json::to_writer(&mut stdin, batch).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         stdin.flush().map_err(|error| no_folder(&error))?;
-        let launch = self.adapter.launch(&desk, stdin.path(), temporary.path(), self.time.left_ms());
+        let launch = self.adapter.launch(&desk, stdin.path(), temporary.path(), self.deadline.left_ms());
         let ended = sandbox::launch(&launch, &self.adapter.supervisor, self.cancel, &mut |_| Ok(()));
         let ended = ended.map_err(|refused| self.not_started(refused))?;
         if !ended.confinement.isolated {
@@ -324,7 +307,7 @@ impl Start<'_> {
             return Err(Error::new(Code::Cancelled, "the run was cancelled"));
         }
         let how = match (ended.timed_out, ended.exceeded, ended.status, ended.signal) {
-            (true, ..) => format!("took longer than `constraints.timeout_ms` allows ({} ms)", self.time.most_ms),
+            (true, ..) => format!("took longer than `constraints.timeout_ms` allows ({} ms)", self.deadline.most_ms()),
             (_, Some(bound), ..) => format!("took more than its bound of {bound:?}").to_lowercase(),
             (_, _, Some(0), _) if ended.stdout.tail.is_some() => format!("wrote more than {} MiB", LONGEST >> 20),
             (_, _, Some(0), _) => return Ok(()),

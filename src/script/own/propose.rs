@@ -7,7 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 
-use super::{counts, description::Description};
+use super::{
+    counts,
+    description::Description,
+    heap::{BYTES, Heap},
+};
 use crate::{
     base::{
         batch::{Answer, Batch, Body, File, Phase},
@@ -20,7 +24,7 @@ use crate::{
         Context,
         contract::{Baseline, Counts, FileHash, Invocation, Proposal, Skipped},
         deadline::Deadline,
-        survey::{FILES_IGNORED, FILES_SCANNED, FILES_SKIPPED},
+        survey::{self, FILES_IGNORED, FILES_SCANNED, FILES_SKIPPED},
     },
     system::{
         policy::Hidden,
@@ -30,9 +34,6 @@ use crate::{
 
 /// The most files of a batch.
 pub(super) const FILES: usize = 500;
-
-/// The most bytes of the contents of a batch, as JSON encodes them; a larger file has a batch of its own.
-pub(super) const BYTES: usize = 4 << 20;
 
 /// Larger files are left alone.
 pub(super) const LARGEST: u64 = 16 << 20;
@@ -76,7 +77,11 @@ pub(super) fn propose<W: Work>(
     let hidden = Hidden::new(&adapter.hidden)?;
     let (hidden, paths): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| hidden.covers(path));
     let most = adapter.max_files.unwrap_or(u64::MAX).min(input.constraints.max_files);
-    check_number(paths.len(), most)?;
+    survey::check_number(
+        paths.len(),
+        most,
+        ("`max_files`", "`max_files` of the constraints, the policy or the adapter,"),
+    )?;
     let stop = || deadline.check(ctx).err();
     let (done, wanted) = (AtomicU64::new(0), functions_input(input));
     let chunks: Vec<&[RepoPath]> = paths.chunks(FILES).collect();
@@ -276,34 +281,10 @@ impl Reader<'_> {
 
 /// Files in batches of bounded size, in their order.
 fn batches(files: Vec<File>) -> Vec<Vec<File>> {
-    let mut batches: Vec<Vec<File>> = Vec::new();
-    let mut room = 0;
-    for file in files {
-        let encoded = file.body.encoded();
-        match batches.last_mut().filter(|_| encoded <= room) {
-            Some(batch) => batch.push(file),
-            None => {
-                batches.push(vec![file]);
-                room = BYTES;
-            }
-        }
-        room = room.saturating_sub(encoded);
-    }
-    batches
-}
-
-fn check_number(files: usize, most: u64) -> Result<(), Error> {
-    let files = files as u64;
-    if files <= most {
-        return Ok(());
-    }
-    Err(Error::new(
-        Code::InvalidInput,
-        format!("the glob matches {}, more than `max_files` allows ({most})", counted(files, "file")),
-    )
-    .detail("files", files)
-    .detail("max_files", most)
-    .hint("raise `max_files` of the constraints, the policy or the adapter, or narrow `target.glob`; nothing was read"))
+    let mut heap = Heap::default();
+    let mut full: Vec<Heap> = files.into_iter().filter_map(|file| heap.add(file, FILES)).collect();
+    full.push(heap);
+    full.into_iter().map(|heap| heap.files).filter(|files| !files.is_empty()).collect()
 }
 
 #[cfg(test)]

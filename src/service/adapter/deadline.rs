@@ -20,6 +20,16 @@ impl Deadline {
         Deadline { clock: Stopwatch::start(), most_ms: input.constraints.timeout_ms, phase }
     }
 
+    /// The milliseconds that are left, at least 1.
+    pub fn left_ms(&self) -> u64 {
+        self.most_ms.saturating_sub(self.clock.elapsed_ms()).max(1)
+    }
+
+    /// The milliseconds that the phase has in all.
+    pub fn most_ms(&self) -> u64 {
+        self.most_ms
+    }
+
     /// `cancelled` if the run was cancelled, `budget_exhausted` if the time is over.
     pub fn check(&self, ctx: &Context<'_>) -> Result<(), Error> {
         ctx.check_cancelled()?;

@@ -118,7 +118,8 @@ pub fn survey<T: Send>(
     let listing = ctx.view.list(&input.target.globs(ctx.view)?, ctx.threads)?;
     let looked_at = Globs::parse(looks_at)?;
     let (paths, others): (Vec<_>, Vec<_>) = listing.paths.into_iter().partition(|path| looked_at.matches(path));
-    check_number(paths.len(), input.constraints.max_files)?;
+    let limit = "`constraints.max_files`";
+    check_number(paths.len(), input.constraints.max_files, (limit, limit))?;
     let done = AtomicU64::new(0);
     let pulse = || deadline.check(ctx);
     let results = workspace::parallel_map_with(ctx.threads, &paths, Vec::new, |buffer, path| {
@@ -155,18 +156,19 @@ fn read<T>(
     Ok((Some(before), found))
 }
 
-fn check_number(files: usize, most: u64) -> Result<(), Error> {
+/// Refuses more files than a limit allows; `limit` names it, and `raised` what a person may raise.
+pub fn check_number(files: usize, most: u64, (limit, raised): (&str, &str)) -> Result<(), Error> {
     let files = files as u64;
     if files <= most {
         return Ok(());
     }
     Err(Error::new(
         Code::InvalidInput,
-        format!("the glob matches {}, more than `constraints.max_files` allows ({most})", counted(files, "file")),
+        format!("the glob matches {}, more than {limit} allows ({most})", counted(files, "file")),
     )
     .detail("files", files)
     .detail("max_files", most)
-    .hint("raise `constraints.max_files` or narrow `target.glob`; nothing was read"))
+    .hint(format!("raise {raised} or narrow `target.glob`; nothing was read")))
 }
 
 impl<T> Survey<T> {

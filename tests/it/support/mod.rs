@@ -1,5 +1,6 @@
 //! Shared support of the tests.
 
+pub(crate) mod answer;
 pub(crate) mod browser;
 pub(crate) mod chance;
 pub(crate) mod corpora;

@@ -257,6 +257,22 @@ impl Site {
         assert!(self.tree() == *tree);
     }
 
+    /// Runs an adapter on the files of a glob; the changes are confirmed.
+    pub(crate) fn adapt(&self, tool: &str, mode: &str, glob: &str, params: &Value) -> Ran {
+        let input = serde_json::json!({
+            "tool": tool, "version": "1.0", "mode": mode, "target": {"repo_path": ".", "glob": glob}, "params": params,
+            "constraints": {"max_files": 5000, "timeout_ms": 300_000, "seed": 1},
+        });
+        self.nrv_with(&["dta", "run", tool, "--input", "-", "--json", "--yes", "--allow-dirty"], &input.to_string())
+    }
+
+    /// The findings of the latest run of an adapter.
+    pub(crate) fn findings(&self) -> Vec<Value> {
+        let baseline = self.recorded("**/*-baseline.json").pop().unwrap();
+        let baseline: Value = serde_json::from_slice(&fs::read(baseline).unwrap()).unwrap();
+        baseline["findings"].as_array().cloned().unwrap_or_default()
+    }
+
     /// Files below `.runs` that match a pattern.
     pub(crate) fn recorded(&self, pattern: &str) -> Vec<PathBuf> {
         let glob = globset::Glob::new(pattern).unwrap().compile_matcher();

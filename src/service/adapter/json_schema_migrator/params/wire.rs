@@ -105,7 +105,7 @@ pub(in super::super) struct Fixes {
     /// Values that are set, by pointer.
     #[serde(default)]
     pub(in super::super) set: BTreeMap<String, Value>,
-    /// Values that become array with one item: everywhere, or by pointer.
+    /// Values that become an array of one item: everywhere, or by pointer.
     #[serde(default)]
     pub(in super::super) wrap_array: Option<Wrap>,
     /// New values of old ones, by pointer, or by place in the schema (`#/…`).
