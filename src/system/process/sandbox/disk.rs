@@ -23,7 +23,10 @@ use rustix::{
     process::Pid,
 };
 
-use super::{Launch, termination};
+use super::{
+    Launch,
+    termination::{self, Seen},
+};
 use crate::system::clock::{Clock, Stopwatch};
 
 /// The shortest interval between measurements.
@@ -323,7 +326,7 @@ impl Eye<'_> {
     /// Counts open files without a name. Those of a view are on a file system of its own.
     fn unnamed(&mut self, supervisor: Pid) {
         let mut bytes = 0_u64;
-        for pid in termination::descendants_of(supervisor.as_raw_nonzero().get()).into_keys() {
+        for Seen { pid, .. } in termination::descendants_of(supervisor.as_raw_nonzero().get()) {
             let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else {
                 // A process that has ended has none.
                 self.found.is_partial |= Path::new(&format!("/proc/{pid}")).exists();

@@ -74,13 +74,16 @@ fn watch(
     mut tally: Option<Tally>,
 ) -> Option<(WaitStatus, Option<Bound>)> {
     loop {
-        if tree == Tree::Descendants && has_ended(program) {
-            // Kills the rest of its group at once. The number is the group's as long as the program was not reaped.
-            let _ = rustix::process::kill_process_group(program, rustix::process::Signal::KILL);
-        }
-        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
-            if pid == program {
-                return Some((status, None));
+        loop {
+            // Orphans may end all the time, so that the program's end is looked for before each of them is reaped.
+            if tree == Tree::Descendants && has_ended(program) {
+                // Kills the rest of its group at once. The number is the group's as long as the program was not reaped.
+                let _ = rustix::process::kill_process_group(program, rustix::process::Signal::KILL);
+            }
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == program => return Some((status, None)),
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => break,
             }
         }
         if let Some(bound) = tally.as_mut().and_then(Tally::exceeded) {
