@@ -28,6 +28,9 @@ use crate::{
     system::workspace::{Globs, Overlay, View, Workspace},
 };
 
+/// The most tries to take a pin back: each of the others that write pins at the same time costs one.
+const TRIES: usize = 100;
+
 /// A pack as its source has it.
 struct Found {
     name: String,
@@ -63,7 +66,7 @@ pub(super) fn add(here: &Here, arguments: &AddArguments, out: &mut Output) -> Re
     let rows = rows(&changes);
     let is_new = lock.packs.insert(found.name.clone(), entry.clone()).as_ref() != Some(&entry);
     let copied = host::propose_files(workspace, changes)?;
-    let pinned = host::propose_approvals(workspace, &lock.render()?)?;
+    let pinned = host::propose_approvals(workspace, before.as_deref(), &lock.render()?)?;
     let written = !arguments.dry_run && (is_new || !rows.is_empty());
     let patch = [&copied.patch[..], &pinned.patch].concat();
     if out.mode() == Mode::Text {
@@ -79,7 +82,7 @@ pub(super) fn add(here: &Here, arguments: &AddArguments, out: &mut Output) -> Re
             // The run that waits may go on with the files.
             Ok(code) if code == Code::Suspended.exit_code() => return Ok(code),
             Ok(_) | Err(_) => {
-                take_back(here, &found.name, earlier, before.as_deref())?;
+                take_back(here, &found.name, earlier.as_ref(), before.as_deref())?;
                 return copied;
             }
         }
@@ -185,17 +188,25 @@ fn rows(changes: &[Change]) -> Vec<Value> {
     changes.iter().map(|change| json!({"path": change.path, "change": kind(change)})).collect()
 }
 
-/// Takes the pin of a pack back whose files could not be copied; others may have written pins meanwhile.
-fn take_back(here: &Here, name: &str, earlier: Option<Pack>, before: Option<&str>) -> Result<(), Error> {
-    let workspace = &here.context.workspace;
-    let mut lock = approval::read(&here.context)?;
-    match earlier {
-        Some(earlier) => drop(lock.packs.insert(name.to_owned(), earlier)),
-        None => drop(lock.packs.remove(name)),
+/// Takes the pin of a pack back whose files could not be copied; others may write pins meanwhile.
+fn take_back(here: &Here, name: &str, earlier: Option<&Pack>, before: Option<&str>) -> Result<(), Error> {
+    let mut result = Ok(());
+    for _ in 0..TRIES {
+        let Some(now) = approval::text(&here.context)? else { return Ok(()) };
+        let mut lock = Lock::of(Some(&now))?;
+        match earlier {
+            Some(earlier) => drop(lock.packs.insert(name.to_owned(), earlier.clone())),
+            None => drop(lock.packs.remove(name)),
+        }
+        let is_as_before = Lock::of(before)? == lock;
+        let text = lock.render()?;
+        let text = if is_as_before { before } else { Some(text.as_str()) };
+        result = host::take_back_approvals(&here.context.workspace, &now, text);
+        if !result.as_ref().is_err_and(|error| error.code() == Code::StalePreimage) {
+            break;
+        }
     }
-    let is_as_before = Lock::of(before)? == lock;
-    let text = lock.render()?;
-    host::take_back_approvals(workspace, if is_as_before { before } else { Some(&text) })
+    result
 }
 
 /// Copies the files in a run, which is undone as a whole if it fails; returns the exit code.

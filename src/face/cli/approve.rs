@@ -17,7 +17,7 @@ use crate::{
         path::RepoPath,
         text::{counted, escape},
     },
-    host::{self, Answer, Question, Sink},
+    host::{self, Answer, Question, SetUp, Sink},
     script::{
         self, Loaded,
         approval::{self, FILE, Lock, NAMESPACE, PIN_TRUST, Pin, PinnedAdapter, PinnedTrust, Standing},
@@ -42,7 +42,8 @@ pub(super) fn approve(here: &Here, arguments: &ApproveArguments, out: &mut Outpu
         return Err(Error::new(Code::PermissionDenied, "`CI` is set, where no scripts are approved")
             .hint("approve them on a machine where `CI` is not set, and commit `nrv.lock`; `--check` is for CI"));
     }
-    let before = approval::read(&here.context)?;
+    let seen = approval::text(&here.context)?;
+    let before = Lock::of(seen.as_deref())?;
     let entrusted = approval::entrusted(&here.context)?;
     if arguments.scripts.is_empty() && (entrusted.is_empty() && before.trust.is_empty() || arguments.takes_scripts()) {
         return Err(Error::new(Code::Usage, "no script is named")
@@ -59,7 +60,8 @@ pub(super) fn approve(here: &Here, arguments: &ApproveArguments, out: &mut Outpu
     };
     let written = after != before && !arguments.dry_run;
     if written {
-        write(here, arguments, &after, &rows, out)?;
+        let proposed = host::propose_approvals(&here.context.workspace, seen.as_deref(), &after.render()?)?;
+        write(here, arguments, &proposed, &rows, out)?;
     }
     if out.mode() != Mode::Text {
         out.document(&json!({"file": FILE, "written": written, "scripts": rows}));
@@ -211,12 +213,10 @@ fn remove(here: &Here, arguments: &ApproveArguments, lock: &mut Lock) -> Result<
 fn write(
     here: &Here,
     arguments: &ApproveArguments,
-    lock: &Lock,
+    proposed: &SetUp,
     rows: &[Value],
     out: &mut Output,
 ) -> Result<(), Error> {
-    let workspace = &here.context.workspace;
-    let proposed = host::propose_approvals(workspace, &lock.render()?)?;
     if !arguments.yes {
         let names: Vec<&str> = rows.iter().filter_map(|row| row["path"].as_str()).collect();
         let verb = if arguments.remove { "take back the approval of" } else { "approve" };
@@ -238,7 +238,7 @@ fn write(
             }
         }
     }
-    host::set_up(workspace, &proposed)
+    host::set_up(&here.context.workspace, proposed)
 }
 
 /// Fails if a script differs from its approval, and names all differences.

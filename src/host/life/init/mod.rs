@@ -98,26 +98,42 @@ pub fn propose_texts(workspace: &Workspace, files: &[(String, String)]) -> Resul
     Ok(SetUp { changes: ChangeSet::new(changes)?, kept, patch: Vec::new() })
 }
 
-/// Proposes the file of approvals with this text, which replaces the one that is there.
-pub fn propose_approvals(workspace: &Workspace, text: &str) -> Result<SetUp, Error> {
+/// Proposes the file of approvals with this text, made from the one that was seen, which it replaces.
+///
+/// `stale_preimage` if it is another one by now.
+pub fn propose_approvals(workspace: &Workspace, seen: Option<&str>, text: &str) -> Result<SetUp, Error> {
     let path = RepoPath::parse(APPROVALS)?;
-    let before = match workspace.stat(&path)? {
-        Some(_) => Some(workspace.read(&path)?),
-        None => None,
-    };
+    let before = approvals(workspace, &path, seen)?;
     let mode = before.as_ref().map_or(MODE, |before| before.mode);
     let before = before.map(|before| before.stamp());
     propose_files(workspace, vec![Change { path, before, after: Some(Content::new(text.into(), mode)) }])
 }
 
-/// Takes a change of the file of approvals back: it has this text again, or there is none.
-pub fn take_back_approvals(workspace: &Workspace, before: Option<&str>) -> Result<(), Error> {
+/// Takes a change of the file of approvals back: in place of the one that was seen it has this text again, or there is none.
+///
+/// `stale_preimage` if it is another one by now.
+pub fn take_back_approvals(workspace: &Workspace, seen: &str, before: Option<&str>) -> Result<(), Error> {
     if let Some(text) = before {
-        return set_up(workspace, &propose_approvals(workspace, text)?);
+        return set_up(workspace, &propose_approvals(workspace, Some(seen), text)?);
     }
     let path = RepoPath::parse(APPROVALS)?;
-    let now = workspace.read(&path)?.stamp();
-    journal::take_back(workspace, &path, &now)
+    match approvals(workspace, &path, Some(seen))? {
+        Some(now) => journal::take_back(workspace, &path, &now.stamp()),
+        None => Ok(()),
+    }
+}
+
+/// The file of approvals, which must be the one that was seen.
+fn approvals(workspace: &Workspace, path: &RepoPath, seen: Option<&str>) -> Result<Option<Content>, Error> {
+    let found = match workspace.stat(path)? {
+        Some(_) => Some(workspace.read(path)?),
+        None => None,
+    };
+    if found.as_ref().map(|found| found.bytes.as_slice()) != seen.map(str::as_bytes) {
+        return Err(Error::new(Code::StalePreimage, format!("`{APPROVALS}` changed meanwhile; nothing was written"))
+            .hint("another command wrote it; run this one again"));
+    }
+    Ok(found)
 }
 
 /// Writes what was proposed, all of it or nothing.
@@ -205,6 +221,24 @@ mod tests {
         let keys: Vec<&str> = keys.iter().copied().filter(|line| !line.contains('`')).collect();
         let policy = Policy::parse(&format!("{table}\n{}", keys.join("\n")), FILE).unwrap();
         assert!(policy.settings().llm.providers.contains_key("local"));
+    }
+
+    #[test]
+    fn approvals_that_another_command_wrote_are_neither_replaced_nor_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path()).unwrap();
+        let stale = |result: Result<(), Error>| assert_eq!(result.unwrap_err().code(), Code::StalePreimage);
+        let write = |seen, text| set_up(&workspace, &propose_approvals(&workspace, seen, text)?);
+        write(None, "one").unwrap();
+        stale(write(None, "two"));
+        write(Some("one"), "one and two").unwrap();
+        stale(write(Some("one"), "one and three"));
+        stale(take_back_approvals(&workspace, "one", None));
+        take_back_approvals(&workspace, "one and two", Some("one")).unwrap();
+        stale(take_back_approvals(&workspace, "one and two", Some("")));
+        take_back_approvals(&workspace, "one", None).unwrap();
+        stale(write(Some("one"), "two"));
+        write(None, "two").unwrap();
     }
 
     #[test]
