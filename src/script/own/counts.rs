@@ -1,5 +1,12 @@
 //! The rules for the counts of a user's adapter: few, by plain names, and small enough for every reader of JSON.
 
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, MapAccess, Visitor},
+};
+
 use crate::{
     base::batch::Phase,
     service::adapter::{
@@ -20,6 +27,37 @@ const LARGEST: u64 = 1 << 53;
 
 /// Names of counts that the host gives itself.
 const TAKEN: &[&str] = &[envelope::FILES.0, "files_changed", FILES_IGNORED, FILES_SCANNED, FILES_SKIPPED];
+
+/// Counts as a program writes them: each name once.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Written(pub(super) Counts);
+
+impl<'de> Deserialize<'de> for Written {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Each;
+
+        impl<'de> Visitor<'de> for Each {
+            type Value = Counts;
+
+            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+                to.write_str("counts by name")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Counts, A::Error> {
+                let mut counts = Counts::new();
+                while let Some((name, count)) = map.next_entry::<String, u64>()? {
+                    let shown: String = name.escape_debug().take(LONGEST).collect();
+                    if counts.insert(name, count).is_some() {
+                        return Err(A::Error::custom(format!("the count `{shown}` is there twice")));
+                    }
+                }
+                Ok(counts)
+            }
+        }
+
+        from.deserialize_map(Each).map(Written)
+    }
+}
 
 /// Adds the counts of a batch to a sum; the error is a sentence about the rule that they break.
 pub(super) fn add(sum: &mut Counts, more: &Counts, phase: Phase) -> Result<(), String> {
@@ -68,6 +106,14 @@ mod tests {
             Ok(total) => assert_eq!((added, sum.values().sum::<u64>()), (Ok(()), total)),
             Err(words) => assert!(added.clone().is_err_and(|why| why.contains(words)), "{added:?}"),
         }
+    }
+
+    #[test]
+    fn a_program_writes_each_count_once() {
+        let read = |text: &str| serde_json::from_str::<Written>(text).map_err(|error| error.to_string());
+        assert_eq!(read(r#"{"a": 1, "b": 2}"#).unwrap().0, Counts::from([("a".to_owned(), 1), ("b".to_owned(), 2)]));
+        assert!(read(r#"{"a": 1, "b": 2, "a": 1}"#).unwrap_err().contains("`a` is there twice"));
+        assert!(read("[1]").unwrap_err().contains("expected counts by name"));
     }
 
     #[test]

@@ -6,9 +6,10 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::Permissions,
-    io::Write,
+    io::{BufWriter, Write},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    str::Utf8Error,
     sync::{Mutex, PoisonError, atomic::AtomicBool},
 };
 
@@ -17,6 +18,7 @@ use serde::Deserialize;
 use tempfile::{Builder, TempDir, TempPath};
 
 use super::{
+    counts::Written,
     description::Description,
     measure::{self, Measurer},
     propose::{self, Work},
@@ -45,6 +47,9 @@ use crate::{
 
 /// The longest answer to a batch, in bytes.
 const LONGEST: usize = 32 << 20;
+
+/// Bytes of a piece of a batch that is written.
+const PIECE: usize = 64 << 10;
 
 /// Bytes of the head, and of the tail, of longer output.
 const ENDS: usize = 16 << 10;
@@ -234,7 +239,7 @@ struct Start<'a> {
 #[serde(deny_unknown_fields)]
 struct Reply {
     /// Counts of the batch, in the phases `discover` and `measure`.
-    counts: Option<BTreeMap<String, u64>>,
+    counts: Option<Written>,
     /// The files that change, in the phase `propose`.
     files: Option<Vec<File>>,
     /// The reason that there is no answer.
@@ -248,8 +253,7 @@ impl Start<'_> {
         let desk = self.adapter.desk(self.argv)?;
         let temporary = PrivateFolder::make("adapter-tmp")?;
         let mut stdin = tempfile::NamedTempFile::new().map_err(|error| no_folder(&error))?;
-        serde_json::to_writer(&mut stdin, batch).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
-        stdin.flush().map_err(|error| no_folder(&error))?;
+        write(batch, &mut stdin).map_err(|error| no_folder(&error))?;
         let launch = self.adapter.launch(&desk, stdin.path(), temporary.path(), self.deadline.left_ms());
         let ended = sandbox::launch(&launch, &self.adapter.supervisor, self.cancel, &mut |_| Ok(()));
         let ended = ended.map_err(|refused| self.not_started(refused))?;
@@ -257,8 +261,8 @@ impl Start<'_> {
             let mut gaps = self.gaps.lock().unwrap_or_else(PoisonError::into_inner);
             gaps.extend(ended.confinement.missing.iter().cloned());
         }
-        let text = std::str::from_utf8(&ended.stdout.head).unwrap_or("\u{fffd}");
-        let reply = serde_json::from_str::<Reply>(text);
+        let text = std::str::from_utf8(&ended.stdout.head);
+        let reply = serde_json::from_str::<Reply>(text.unwrap_or_default());
         // A reason is told whatever the status.
         let has_reason = reply.as_ref().is_ok_and(|reply| reply.error.is_some());
         if !has_reason || ended.status.is_none() || ended.cancelled || ended.timed_out {
@@ -269,9 +273,15 @@ impl Start<'_> {
     }
 
     /// The error of an output that is no reply.
-    fn no_reply(&self, phase: Phase, (text, error): (&str, &serde_json::Error), ended: &Ended) -> Error {
+    fn no_reply(
+        &self,
+        phase: Phase,
+        (text, error): (Result<&str, Utf8Error>, &serde_json::Error),
+        ended: &Ended,
+    ) -> Error {
         let (name, phase) = (&self.adapter.source.name, phase.as_str());
-        let how = match text.trim_start() {
+        let how = match text.unwrap_or_default().trim_start() {
+            _ if text.is_err() => "wrote bytes to stdout that are not UTF-8".to_owned(),
             "" => "wrote nothing to stdout".to_owned(),
             said if !said.starts_with('{') => {
                 format!("wrote something else than its reply to stdout: {}", escape(&shortened(said, BEGIN)))
@@ -282,7 +292,10 @@ impl Start<'_> {
             }
         };
         let message = format!("the program of `{name}` {how} in the phase `{phase}`");
-        self.adapter.failed(message, Some(ended)).detail("stdout", shortened(text, SHOWN)).hint(FORM)
+        self.adapter
+            .failed(message, Some(ended))
+            .detail("stdout", shortened(text.unwrap_or_default(), SHOWN))
+            .hint(FORM)
     }
 
     fn not_started(&self, refused: NotStarted) -> Error {
@@ -343,7 +356,7 @@ impl Start<'_> {
             return Err(self.adapter.failed(message, None));
         }
         match (batch.phase, reply.counts, reply.files) {
-            (Phase::Discover | Phase::Measure, Some(counts), None) => Ok(Answer::Counts(counts)),
+            (Phase::Discover | Phase::Measure, Some(counts), None) => Ok(Answer::Counts(counts.0)),
             (Phase::Propose, None, Some(files)) => {
                 let asked: BTreeMap<&str, usize> =
                     batch.files.iter().enumerate().map(|(at, file)| (file.path.as_str(), at)).collect();
@@ -369,6 +382,13 @@ impl Start<'_> {
             }
         }
     }
+}
+
+/// Writes a batch as JSON, in large pieces: a piece of JSON is often a single byte.
+fn write(batch: &Batch, to: impl Write) -> std::io::Result<()> {
+    let mut to = BufWriter::with_capacity(PIECE, to);
+    serde_json::to_writer(&mut to, batch)?;
+    to.flush()
 }
 
 /// The last line of an output that is not blank.
@@ -420,5 +440,35 @@ pub(super) fn confine(sandbox: crate::system::policy::Sandbox) -> Confine {
         crate::system::policy::Sandbox::Off => Confine::Off,
         crate::system::policy::Sandbox::Auto => Confine::Auto,
         crate::system::policy::Sandbox::Require => Confine::Require,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts the pieces that reach it.
+    struct Pieces(usize, Vec<u8>);
+
+    impl Write for Pieces {
+        fn write(&mut self, piece: &[u8]) -> std::io::Result<usize> {
+            self.0 += 1;
+            self.1.extend(piece);
+            Ok(piece.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_batch_is_written_in_large_pieces() {
+        let file = |n: usize| File { path: format!("{n}.txt"), body: Body::Text("a\n\"b\"\n".repeat(50)) };
+        let batch = Batch { phase: Phase::Discover, input: serde_json::json!({}), files: (0..500).map(file).collect() };
+        let mut pieces = Pieces(0, Vec::new());
+        write(&batch, &mut pieces).unwrap();
+        assert_eq!(pieces.1, serde_json::to_vec(&batch).unwrap());
+        assert!(pieces.0 <= pieces.1.len().div_ceil(PIECE) + 1, "{} pieces of {} bytes", pieces.0, pieces.1.len());
     }
 }

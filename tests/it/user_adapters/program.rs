@@ -130,6 +130,12 @@ fn its_failures_have_codes() {
     fails("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n", "command_failed", &["was ended by signal 11"]);
     fails("print('no json')\n", "command_failed", &["something else than its reply", "no json"]);
     fails("import sys\nsys.stdout.write('x' * (40 << 20))\n", "command_failed", &["wrote more than 32 MiB"]);
+    fails("import sys\nsys.stdout.buffer.write(b'{\"counts\": \\xff')\n", "command_failed", &["that are not UTF-8"]);
+    fails(
+        "print('{\"counts\": {\"unsorted\": 1, \"unsorted\": 0}}')\n",
+        "command_failed",
+        &["the count `unsorted` is there twice"],
+    );
     fails(&answers(NOTHING, NOTHING, COUNTS), "command_failed", &["another phase's reply"]);
     fails(
         &answers("{'counts': {'unsorted': -1}}", NOTHING, COUNTS),
