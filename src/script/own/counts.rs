@@ -16,6 +16,9 @@ use crate::{
     },
 };
 
+/// A file changes only if the count of its work was above zero.
+pub(super) const WORK_BEFORE_CHANGE: &str = "work_before_change";
+
 /// The most counts of an adapter.
 pub(super) const MOST: usize = 100;
 

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     base::{
-        batch::{Answer, Batch, Body, File, Phase},
+        batch::{Batch, Body, File, Phase},
         error::{Code, Error},
         path::RepoPath,
     },
@@ -41,8 +41,11 @@ pub(super) trait Measurer: Sync {
         FILES
     }
 
-    /// The counts of a batch.
-    fn measure(&self, batch: Batch) -> Result<Answer, Error>;
+    /// The count that is above zero where there is work.
+    fn work(&self) -> Option<&str>;
+
+    /// The counts of a batch: of each of its files, or of all together.
+    fn measure(&self, batch: Batch) -> Result<Vec<Counts>, Error>;
 
     /// The reasons that counts are not the expected ones.
     fn expect(&self, baseline: &Counts, after: &Counts) -> Result<Vec<String>, Error>;
@@ -61,6 +64,7 @@ pub(super) fn measure(
         paths: paths(evidence),
         line: Mutex::default(),
         counts: Mutex::default(),
+        idle: Mutex::default(),
     };
     let skipped = &evidence.baseline.skipped;
     let deadline = Deadline::begin(input, "measuring the files");
@@ -75,7 +79,8 @@ pub(super) fn measure(
         failures.extend(found);
         changed += one;
     }
-    let ([before, mut after], measured) = sums.finish(ctx.threads)?;
+    let Finished { before, mut after, measured, idle } = sums.finish(ctx.threads)?;
+    failures.extend(idle);
     failures.extend(compare(evidence, changed, &before));
     if measured == 0 {
         // Nobody has counted anything, so all counts are 0.
@@ -84,12 +89,10 @@ pub(super) fn measure(
     after.extend(counts::found(evidence));
     let reasons = measurer.expect(&evidence.baseline.counts, &after)?;
     failures.extend(reasons.into_iter().map(|reason| Failure::new(EXPECTATION_MET, reason)));
-    Ok(Measured {
-        checks: vec![NOTHING_ELSE_CHANGED, COUNTS_MATCH, EXPECTATION_MET],
-        failures,
-        counts: after,
-        ..Measured::default()
-    })
+    let mut checks = vec![NOTHING_ELSE_CHANGED, COUNTS_MATCH];
+    checks.extend(measurer.work().map(|_| rules::WORK_BEFORE_CHANGE));
+    checks.push(EXPECTATION_MET);
+    Ok(Measured { checks, failures, counts: after, ..Measured::default() })
 }
 
 /// The files that are examined, sorted.
@@ -159,6 +162,8 @@ struct Sums<'a> {
     paths: Vec<&'a RepoPath>,
     line: Mutex<Line>,
     counts: Mutex<[Counts; 2]>,
+    /// The files that change without work in them.
+    idle: Mutex<Vec<Failure>>,
 }
 
 impl Sums<'_> {
@@ -203,24 +208,51 @@ impl Sums<'_> {
         if heap.files.is_empty() {
             return Ok(());
         }
+        let paths: Vec<String> = heap.files.iter().map(|file| file.path.clone()).collect();
         let batch = Batch { phase: Phase::Measure, input: self.input.clone(), files: heap.files };
-        let answer = self.measurer.measure(batch)?;
-        let Answer::Counts(counts) = answer else {
-            return Err(Error::new(Code::Internal, "`measure` gave files in place of counts"));
-        };
+        let parts = self.measurer.measure(batch)?;
+        if image == Image::Before {
+            self.find_idle(&paths, &parts);
+        }
         let mut sums = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let [before, after] = &mut *sums;
-        let sums = match image {
+        let mut sums = match image {
             Image::Kept => vec![before, after],
             Image::Before => vec![before],
             Image::After => vec![after],
         };
-        let added = sums.into_iter().try_for_each(|sum| rules::add(sum, &counts, Phase::Measure));
-        added.map_err(|why| Error::new(Code::VerificationFailed, why))
+        for part in &parts {
+            let added = sums.iter_mut().try_for_each(|sum| rules::add(sum, part, Phase::Measure));
+            added.map_err(|why| Error::new(Code::VerificationFailed, why))?;
+        }
+        Ok(())
     }
 
-    /// The counts before and after, and the number of measured contents.
-    fn finish(self, threads: usize) -> Result<([Counts; 2], usize), Error> {
+    /// Notes files that change although nothing was to be done in them.
+    ///
+    /// Counts of several files together show it if they are fewer than the files.
+    fn find_idle(&self, paths: &[String], parts: &[Counts]) {
+        let Some(work) = self.measurer.work() else { return };
+        let each = if parts.len() == paths.len() { 1 } else { paths.len() };
+        let few = paths.chunks(each).zip(parts).filter_map(|(paths, part)| {
+            let n = *part.get(work)?;
+            match paths {
+                _ if n >= paths.len() as u64 => None,
+                [path] => {
+                    let reason = format!("it changes, and had no `{work}` before");
+                    Some(Failure { path: Some(path.clone()), ..Failure::new(rules::WORK_BEFORE_CHANGE, reason) })
+                }
+                paths => {
+                    let reason = format!("{} files change, and had only {n} `{work}` before", paths.len());
+                    Some(Failure::new(rules::WORK_BEFORE_CHANGE, reason))
+                }
+            }
+        });
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).extend(few);
+    }
+
+    /// Measures the rest.
+    fn finish(self, threads: usize) -> Result<Finished, Error> {
         let (mut full, heaps, measured) = {
             let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
             (line.advance(true, self.measurer.batch_files()), std::mem::take(&mut line.heaps), line.measured)
@@ -231,6 +263,17 @@ impl Sums<'_> {
             self.count(*image, std::mem::take(&mut *heap.lock().unwrap_or_else(PoisonError::into_inner)))
         });
         counted.into_iter().collect::<Result<(), Error>>()?;
-        Ok((self.counts.into_inner().unwrap_or_else(PoisonError::into_inner), measured))
+        let [before, after] = self.counts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(Finished { before, after, measured, idle: self.idle.into_inner().unwrap_or_else(PoisonError::into_inner) })
     }
+}
+
+/// The results over all files.
+struct Finished {
+    before: Counts,
+    after: Counts,
+    /// The number of measured contents.
+    measured: usize,
+    /// The files that change without work in them.
+    idle: Vec<Failure>,
 }

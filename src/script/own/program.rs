@@ -415,8 +415,15 @@ impl Measurer for Start<'_> {
         <Start<'_> as Work>::TAKES_BYTES
     }
 
-    fn measure(&self, batch: Batch) -> Result<Answer, Error> {
-        self.ask(&batch)
+    fn work(&self) -> Option<&str> {
+        self.adapter.description.work.as_deref()
+    }
+
+    fn measure(&self, batch: Batch) -> Result<Vec<Counts>, Error> {
+        match self.ask(&batch)? {
+            Answer::Counts(counts) => Ok(vec![counts]),
+            Answer::Files(_) => Err(Error::new(Code::Internal, "`measure` gave files in place of counts")),
+        }
     }
 
     /// The relations of the table hold; without them nothing is left to do, if the table says which count that is.

@@ -144,7 +144,7 @@ impl Part {
         let message =
             format!("`{}` contradicts itself: `discover` counts no `{work}`, and `propose` changes {n}", adapter.name);
         Err(Error::new(Code::VerificationFailed, message)
-            .detail("check", "work_before_change")
+            .detail("check", counts::WORK_BEFORE_CHANGE)
             .hint("the count that `work` names is above zero where there is something to change; nothing was changed"))
     }
 

@@ -130,8 +130,12 @@ impl Measurer for RhaiAdapter {
         100
     }
 
-    fn measure(&self, batch: Batch) -> Result<Answer, Error> {
-        self.on_stack(|adapter| adapter.work(batch))
+    fn work(&self) -> Option<&str> {
+        self.description.work.as_deref()
+    }
+
+    fn measure(&self, batch: Batch) -> Result<Vec<Counts>, Error> {
+        self.on_stack(|adapter| adapter.measure(batch))
     }
 
     fn expect(&self, baseline: &Counts, after: &Counts) -> Result<Vec<String>, Error> {

@@ -50,6 +50,17 @@ fn what_contradicts_the_count_of_work_is_refused() {
 }
 
 #[test]
+fn a_file_that_changes_without_work_in_it_is_named() {
+    // The shipped program, and a line more at the end of a file that is sorted already.
+    let more = SORT.replace(
+        "return \"\\n\".join(lines)",
+        "return \"\\n\".join(lines) + (\"\" if text.endswith(\"# end\\n\") else \"# end\\n\")",
+    );
+    assert_ne!(more, SORT);
+    fails(&more, "verification_failed", &["work_before_change: 2 files change, and had only 1 `unsorted` before"]);
+}
+
+#[test]
 fn a_table_states_an_expectation() {
     let with = |relations: &str| site_of(&format!("{TABLE}expect = [{relations}]\n"), SORT);
     let Some(site) = with("\"after.unsorted == 0\", \"after.blocks == baseline.blocks\"") else { return };

@@ -145,6 +145,19 @@ fn a_second_pass_must_be_empty() {
 }
 
 #[test]
+fn a_file_that_changes_without_work_in_it_is_named() {
+    let more = with(
+        "    out\n}",
+        "    if path == \"docs/clean.md\" && out == \"clean\\n\" { out = \"cleaner\\n\"; }\n    out\n}",
+    );
+    fails(
+        &more,
+        "verification_failed",
+        &["work_before_change: `docs/clean.md` it changes, and had no `lines_with_blanks` before"],
+    );
+}
+
+#[test]
 fn a_measure_that_lies_is_caught() {
     let lies = with("if line.ends_with(\" \") { n += 1; }", "");
     fails(&lies, "verification_failed", &["the baseline says 6 for `lines_with_blanks`, measured are 0"]);

@@ -94,7 +94,19 @@ impl Adapter {
         Ok(Adapter { engine, ast, host, path: path.to_owned(), limits: limits.clone() })
     }
 
-    /// Runs the function of a phase on a batch.
+    /// Runs `measure` on each file of a batch.
+    pub fn measure(&self, batch: Batch) -> Result<Vec<BTreeMap<String, u64>>, Error> {
+        self.host.begin("");
+        let input = value::from_json(batch.input);
+        let counts = |file| {
+            let (path, text) = self.text(file)?;
+            let found = self.call("measure", (input.clone(), path.clone(), text), Some(&path))?;
+            self.counts("measure", &found)
+        };
+        batch.files.into_iter().map(counts).collect()
+    }
+
+    /// Runs the function of a phase of the proposing side on a batch.
     pub fn work(&self, batch: Batch) -> Result<Answer, Error> {
         self.host.begin("");
         let Batch { phase, input, files } = batch;
@@ -106,15 +118,7 @@ impl Adapter {
                 let found = self.call("discover", (input, files), None)?;
                 self.counts("discover", &found).map(Answer::Counts)
             }
-            Phase::Measure => {
-                let mut sum = BTreeMap::new();
-                for file in files {
-                    let (path, text) = self.text(file)?;
-                    let found = self.call("measure", (input.clone(), path.clone(), text), Some(&path))?;
-                    add(&mut sum, self.counts("measure", &found)?);
-                }
-                Ok(Answer::Counts(sum))
-            }
+            Phase::Measure => Err(Error::new(Code::Internal, "a worker that proposes was asked to measure")),
             Phase::Propose => {
                 files.into_iter().map(|file| self.propose(&input, file)).collect::<Result<_, _>>().map(Answer::Files)
             }
@@ -239,14 +243,6 @@ pub(super) fn serve(path: &str, text: &str, limits: &Limits, wire: &SharedWire) 
             Ok(answer) => FromWorker::Worked(answer),
             Err(error) => FromWorker::Failed { error },
         });
-    }
-}
-
-/// Adds counts to a sum.
-fn add(sum: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
-    for (name, count) in more {
-        let entry = sum.entry(name).or_default();
-        *entry = entry.saturating_add(count);
     }
 }
 
