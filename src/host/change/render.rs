@@ -64,13 +64,21 @@ pub(in crate::host) fn render(view: View<'_>, change: &Change) -> Result<(Vec<u8
 pub(super) fn render_with(view: View<'_>, change: &Change, buffer: &mut Vec<u8>) -> Result<(Vec<u8>, Stat), Error> {
     let path = &change.path;
     if let Some(expected) = change.before
-        && read(view, path, expected.length, buffer)? != Some(expected)
+        && !still_is(view, path, expected, buffer)?
     {
         let message = format!("`{path}` changed while the change was proposed");
         return Err(Error::new(Code::StalePreimage, message).detail("path", path.as_str()).hint("run it again"));
     }
     let before = change.before.map(|stamp| Side { bytes: buffer, mode: stamp.mode });
     diff::render(path, before, change.after.as_ref().map(Side::from))
+}
+
+/// Reads a path into a buffer; true if it is what was expected there.
+fn still_is(view: View<'_>, path: &RepoPath, expected: Stamp, buffer: &mut Vec<u8>) -> Result<bool, Error> {
+    match read(view, path, expected.length, buffer) {
+        Err(error) if error.code() == Code::NotFound => Ok(false),
+        found => Ok(found? == Some(expected)),
+    }
 }
 
 /// Reads what stands at a path into a buffer; of a link, the link itself.
@@ -83,5 +91,34 @@ pub(super) fn read(view: View<'_>, path: &RepoPath, limit: u64, buffer: &mut Vec
             Ok(Some(link.stamp()))
         }
         result => result,
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make files")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::{
+        base::change::Content,
+        system::workspace::{Overlay, Workspace},
+    };
+
+    #[test]
+    fn a_file_that_changed_or_is_gone_is_stale() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a");
+        let (workspace, overlay) = (Workspace::open(folder.path()).unwrap(), Overlay::new());
+        let [before, after] = ["one\n", "two\n"].map(|text| Content::new(text.as_bytes().to_vec(), 0o644));
+        let change =
+            Change { path: RepoPath::parse("a").unwrap(), before: Some(before.stamp()), after: Some(after.clone()) };
+        let code = || render(View::new(&workspace, &overlay), &change).err().map(|error| error.code());
+        fs::write(&file, "one\n").unwrap();
+        assert_eq!(code(), None);
+        fs::write(&file, "other\n").unwrap();
+        assert_eq!(code(), Some(Code::StalePreimage));
+        fs::remove_file(&file).unwrap();
+        assert_eq!(code(), Some(Code::StalePreimage));
     }
 }

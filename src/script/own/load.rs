@@ -286,13 +286,7 @@ fn program(
         let wrong = |error| Error::new(Code::InvalidInput, format!("the schema `{file}` is not JSON: {error}"));
         header["params"] = serde_json::from_str(&text).map_err(wrong)?;
     }
-    let mut files = BTreeMap::new();
-    for word in table.program.iter().chain(&table.measure_program) {
-        let Some(path) = path_of(word) else { continue };
-        if workspace.stat(&path)?.is_some_and(|found| found.kind == FileKind::File) {
-            files.insert(word.clone(), BASE64_STANDARD.encode(workspace.read(&path)?.into_bytes()));
-        }
-    }
+    let files = pinned_files(workspace, &found.name, table)?;
     let path = words::folders_outside(workspace.root(), &how.path);
     let read = readable(how);
     words::check_readable(workspace.root(), &found.name, &read)?;
@@ -325,6 +319,28 @@ fn program(
         kind: Kind::Program(Box::new(described.clone())),
     };
     program_adapter((source, &how.hidden), described, (how.program.clone(), path))
+}
+
+/// The files of the workspace in the command lines of a program, in Base64 by their words.
+fn pinned_files(workspace: &Workspace, name: &str, table: &policy::Adapter) -> Result<BTreeMap<String, String>, Error> {
+    let mut files = BTreeMap::new();
+    for word in table.program.iter().chain(&table.measure_program) {
+        let Some(path) = path_of(word) else { continue };
+        match workspace.stat(&path)?.map(|found| found.kind) {
+            Some(FileKind::File) => {
+                files.insert(word.clone(), BASE64_STANDARD.encode(workspace.read(&path)?.into_bytes()));
+            }
+            // The file behind it would be neither copied nor pinned.
+            Some(FileKind::Link) => {
+                let message = format!("the program of `{name}` can't be used: `{path}` is a symbolic link");
+                return Err(Error::new(Code::InvalidPath, message)
+                    .detail("adapter", name)
+                    .hint("links are not followed; name the file itself"));
+            }
+            Some(_) | None => {}
+        }
+    }
+    Ok(files)
 }
 
 /// The existing folders and files that the policy lets commands read.

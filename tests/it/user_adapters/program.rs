@@ -230,6 +230,20 @@ fn batches_are_bounded_as_they_are_encoded() {
 }
 
 #[test]
+fn a_program_behind_a_link_is_refused() {
+    let Some(site) = site_of(TABLE, SORT) else { return };
+    std::fs::rename(site.path("dta/sort_imports.py"), site.path("dta/real.py")).unwrap();
+    std::os::unix::fs::symlink("real.py", site.path("dta/sort_imports.py")).unwrap();
+    let before = site.tree();
+    let ran = run(&site, &invocation("apply"), &["--yes"]).exits(1);
+    assert!(
+        ran.stderr.contains("invalid_path") && ran.stderr.contains("`dta/sort_imports.py` is a symbolic link"),
+        "{ran:?}"
+    );
+    assert!(site.tree() == before);
+}
+
+#[test]
 fn it_ends_with_its_time() {
     let Some(site) = site_of(TABLE, "import time\ntime.sleep(600)\n") else { return };
     let mut input = invocation("apply");
