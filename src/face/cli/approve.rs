@@ -87,6 +87,7 @@ fn pin(here: &Here, arguments: &ApproveArguments, lock: &mut Lock, out: &mut Out
     for script in &arguments.scripts {
         let sources = adapters(here, script)?;
         if !sources.is_empty() {
+            check_grants(arguments, script)?;
             rows.extend(sources.into_iter().map(|source| pin_adapter(source, lock, out)));
             continue;
         }
@@ -107,6 +108,17 @@ fn pin(here: &Here, arguments: &ApproveArguments, lock: &mut Lock, out: &mut Out
         lock.scripts.insert(loaded.main.to_string(), pin);
     }
     Ok(rows)
+}
+
+/// An error if confirmations are to be granted to an adapter.
+fn check_grants(arguments: &ApproveArguments, script: &Path) -> Result<(), Error> {
+    if arguments.grant.is_empty() && !arguments.no_grants {
+        return Ok(());
+    }
+    let message = format!("`{}` is an adapter, and grants are those of scripts", escape(&script.to_string_lossy()));
+    Err(Error::new(Code::Usage, message).hint(
+        "grant `dta.apply` to the script that uses it; for `nrv dta run` the policy confirms: `confirm.auto`, with `confirm = \"policy\"` in `[ci]`",
+    ))
 }
 
 /// The sources of the adapters that the file is a part of.
