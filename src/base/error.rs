@@ -219,6 +219,13 @@ impl Error {
         self
     }
 
+    /// Forgets the place, where it is one that nobody sees.
+    #[must_use]
+    pub fn without_place(mut self) -> Self {
+        self.location = None;
+        self
+    }
+
     /// Replaces the place in a script where it happened.
     #[must_use]
     pub fn moved(mut self, location: Location) -> Self {

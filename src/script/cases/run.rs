@@ -202,9 +202,12 @@ impl Trial<'_> {
         let finished = script::run(place, self.loaded, invocation, &mut heard)?;
         self.context.cancelled().map_or(Ok(()), Err)?;
         let folder = place.runs.open(&finished.run)?;
+        // The script that runs an adapter is no file; only an error of the adapter's own functions has a place.
+        let is_placed = |error: &Error| !self.is_adapter || error.details().contains_key("function");
+        let error = finished.error.map(|error| if is_placed(&error) { error } else { error.without_place() });
         let records = canonical_records(&folder, &folder.records()?, place.workspace.root())?;
         Ok(Ran {
-            ended: Ended { result: placeless(finished.result, &finished.run, place), error: finished.error },
+            ended: Ended { result: placeless(finished.result, &finished.run, place), error },
             files_changed: finished.files_changed,
             run: finished.run,
             tree: Tree::read(&place.workspace, None, self.case.scratch.as_ref())?,

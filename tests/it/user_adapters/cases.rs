@@ -77,6 +77,7 @@ fn a_program_has_cases() {
     site.write("scripts/x.test/one/outcome.json", "{}\n");
     let ran = site.nrv(&["test"]).exits(0);
     assert!(ran.stderr.contains("`dta/sort_imports.test` are not run"), "{ran:?}");
+    assert!(ran.stderr.contains("`[adapters.sort_imports]` in `nrv.toml` has to name it"), "{ran:?}");
 }
 
 #[test]
@@ -84,6 +85,8 @@ fn an_update_expects_no_failure_of_an_adapter() {
     let Some(site) = site_with_case("import sys\nsys.exit('not ready')\n", TABLE) else { return };
     let ran = site.nrv(&["test", "-u"]);
     assert!(ran.code == 4 && ran.stdout.contains("not ready"), "{ran:?}");
+    // The script that runs it is nrv's own, so it has no place.
+    assert!(!ran.stdout.contains("at dta/sort_imports.py:"), "{ran:?}");
     assert!(!site.path("dta/sort_imports.test/first/outcome.json").exists());
 }
 
@@ -107,6 +110,21 @@ fn a_measure_that_cannot_fail_is_named() {
     cannot_fail(&site.nrv(&["test"]));
     site.script("dta/tidy_ends.rhai", &source);
     site.nrv(&["test"]).exits(0);
+}
+
+#[test]
+fn an_error_of_its_functions_has_their_place() {
+    let site = Site::new(0);
+    site.nrv(&["dta", "new", "tidy_ends"]).exits(0);
+    let source = String::from_utf8(site.read("dta/tidy_ends.rhai")).unwrap();
+    let propose = "fn propose(input, path, text) {\n";
+    let at = source[..source.find(propose).unwrap()].matches('\n').count() + 2;
+    site.script("dta/tidy_ends.rhai", &source.replace(propose, &format!("{propose}    throw \"oops\";\n")));
+    let ran = site.nrv(&["test"]).exits(4);
+    assert!(ran.stdout.contains(&format!("at dta/tidy_ends.rhai:{at}:5")), "{ran:?}");
+    site.script("dta/tidy_ends.rhai", &source.replace("    out\n}", "    out + \"!\"\n}"));
+    let ran = site.nrv(&["test"]).exits(4);
+    assert!(ran.stdout.contains("is not idempotent") && !ran.stdout.contains("at dta/tidy_ends.rhai:"), "{ran:?}");
 }
 
 #[test]

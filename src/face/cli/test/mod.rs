@@ -35,7 +35,13 @@ pub(super) fn test(here: &Here, arguments: &TestArguments, out: &mut Output) -> 
     if scripts.is_empty() {
         for folder in cases::strays(&here.context, &own::program_files(&here.context.policy))? {
             let message = format!("the cases in `{folder}` are not run: there is no script of that name");
-            out.warn_of(&Error::new(Code::NotFound, message).hint("rename the folder as the script was, or remove it"));
+            let hint = match folder.strip_prefix("dta/").and_then(|name| name.strip_suffix(".test")) {
+                Some(name) => format!(
+                    "if they are those of a program, `[adapters.{name}]` in `nrv.toml` has to name it; else rename the folder as the adapter was, or remove it"
+                ),
+                None => "rename the folder as the script was, or remove it".to_owned(),
+            };
+            out.warn_of(&Error::new(Code::NotFound, message).hint(hint));
         }
     }
     let suites = find(&here.context, &scripts, filter)?;
