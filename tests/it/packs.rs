@@ -224,6 +224,31 @@ fn nothing_of_a_pack_is_left_out_in_silence() {
 }
 
 #[test]
+fn names_that_differ_only_in_case_are_refused() {
+    let (site, source) = (Site::new(1), source());
+    let folder = source.root().display().to_string();
+    let before = site.tree();
+    source.write("scripts/Lib/more.rhai", "fn more() {}\n");
+    add(&site, &[&folder], &["--yes"])
+        .exits(1)
+        .says("`scripts/vendor/rules/Lib` and `scripts/vendor/rules/lib` differ");
+    source.commit();
+    add(&site, &["git", &url_of(&source)], &["--yes"]).exits(1).says("differ only in case");
+    fs::remove_dir_all(source.path("scripts/Lib")).unwrap();
+    assert_eq!(site.tree(), before);
+    // A file of the workspace, and a pack of a similar name.
+    site.write("dta/Tool.py", "own\n");
+    add(&site, &[&folder], &["--yes"]).exits(1).says("`dta/tool.py` and `dta/Tool.py` differ only in case");
+    fs::remove_file(site.path("dta/Tool.py")).unwrap();
+    add(&site, &[&folder], &["--yes"]).exits(0);
+    site.nrv(&["add", "--name", "Rules", &folder, "--yes"]).exits(1);
+    // A new version may spell a name of the earlier one anew.
+    fs::rename(source.path("dta/tool.py"), source.path("dta/TOOL.py")).unwrap();
+    add(&site, &[&folder], &["--yes"]).exits(0);
+    assert!(site.path("dta/TOOL.py").exists() && !site.path("dta/tool.py").exists());
+}
+
+#[test]
 fn an_entry_that_names_files_of_others_is_refused() {
     let (site, source) = (Site::new(1), source());
     let folder = source.root().display().to_string();

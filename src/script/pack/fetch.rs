@@ -106,10 +106,11 @@ impl GitSource {
             return Err(wrong("the protocol is not https, ssh or file"));
         }
         let host = parsed.host_str().unwrap_or_default();
+        let is_option = |part: &str| part.starts_with('-') || part.to_ascii_lowercase().starts_with("%2d");
         if parsed.scheme() == "file" && !url.starts_with("file:///") {
             return Err(wrong("an address of this machine has no host: it begins with `file:///`"));
         }
-        if host.starts_with('-') || parsed.username().starts_with('-') || parsed.path().starts_with("/-") {
+        if [host, parsed.username(), parsed.path().trim_start_matches('/')].into_iter().any(is_option) {
             return Err(wrong("a part of it begins with `-`"));
         }
         if parsed.password().is_some() || parsed.scheme() == "https" && !parsed.username().is_empty() {
@@ -292,6 +293,10 @@ mod tests {
             "ssh://-oProxyCommand=x/rules",
             "ssh://-u@example.com/rules",
             "ssh://example.com/-rules",
+            "ssh://example.com//-rules",
+            "ssh://%2DoProxyCommand=x/rules",
+            "ssh://%2doProxyCommand=x@example.com/rules",
+            "https://example.com/%2drules",
             "git@example.com:team/rules",
             "http://example.com/rules",
             "git://example.com/rules",

@@ -21,13 +21,16 @@ use crate::{
         error::{Code, Error},
         hash::Sha256,
         path::RepoPath,
-        text::counted,
+        text::{counted, escape},
     },
-    system::workspace::{Kind, Workspace},
+    system::workspace::{Globs, Kind, Workspace},
 };
 
 /// The limit of bytes of a pack.
 pub const MOST_BYTES: u64 = 16 << 20;
+
+/// The folders of packs in the workspace.
+const PLACES: &[&str] = &["dta/**", "scripts/vendor/**"];
 
 /// A pack in `nrv.lock`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,13 +72,15 @@ pub type Files = BTreeMap<RepoPath, Content>;
 
 /// The changes that bring a pack into the workspace; `earlier` is the version in the lock.
 ///
-/// `unwritable` names files that somebody edited or that come from elsewhere, unless `replace` is true.
+/// `unwritable` names files that somebody edited or that come from elsewhere, unless `replace` is true; `invalid_input` names that
+/// differ only in case.
 pub fn changes(
     workspace: &Workspace,
     files: &Files,
     earlier: Option<&Pack>,
     replace: bool,
 ) -> Result<Vec<Change>, Error> {
+    check_case(workspace, files, earlier)?;
     let (mut changes, mut foreign) = (Vec::new(), Vec::new());
     let recorded = |path: &RepoPath| earlier.and_then(|pack| pack.files.get(path.as_str())).copied();
     let gone = earlier.into_iter().flat_map(|pack| pack.files.keys()).map(|path| RepoPath::parse(path));
@@ -110,6 +115,38 @@ pub fn changes(
     Err(Error::new(Code::Unwritable, message)
         .detail("files", foreign)
         .hint("they were edited, or do not come from this pack; move them away, or say `--replace`"))
+}
+
+/// An error for two names, in the pack or beside it, that are one where case does not count: there one file would replace the other.
+fn check_case(workspace: &Workspace, files: &Files, earlier: Option<&Pack>) -> Result<(), Error> {
+    let mut names: BTreeMap<String, &str> = BTreeMap::new();
+    let differs = |one: &str, other: &str| {
+        let message = format!("`{}` and `{}` differ only in case", escape(one), escape(other));
+        Error::new(Code::InvalidInput, message)
+            .hint("on macOS and Windows they are one file; the pack, or your file, needs another name")
+    };
+    for name in files.keys().flat_map(folders_and_file) {
+        let other = *names.entry(name.to_lowercase()).or_insert(name);
+        if other != name {
+            return Err(differs(other, name));
+        }
+    }
+    let is_gone = |path: &RepoPath| {
+        !files.contains_key(path) && earlier.is_some_and(|pack| pack.files.contains_key(path.as_str()))
+    };
+    for path in workspace.list(&Globs::parse(PLACES)?, 1)?.paths.iter().filter(|path| !is_gone(path)) {
+        let other = folders_and_file(path).find_map(|name| {
+            let other = *names.get(&name.to_lowercase())?;
+            (other != name).then(|| differs(other, name))
+        });
+        other.map_or(Ok(()), Err)?;
+    }
+    Ok(())
+}
+
+/// The folders of a path, and the path.
+fn folders_and_file(path: &RepoPath) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(at, _)| &path[..at]).chain([path.as_str()])
 }
 
 /// The differences of the files of a pack from its entry in the lock, sorted, as text.
