@@ -35,9 +35,9 @@ pub(super) fn read(syntax: Syntax, text: &str) -> Result<Document, String> {
     let plain = if json5 { plain_spaces(body) } else { body.to_owned() };
     let parsed = parse_to_ast(&plain, &CollectOptions::default(), &options).map_err(|error| error.to_string())?;
     let root = parsed.value.ok_or("it is empty")?;
-    let mut reader = Reader { offset, atoms: Vec::new() };
+    let mut reader = Reader { offset, atoms: Vec::new(), brackets: Vec::new() };
     let value = reader.value(&root, String::new(), 0)?;
-    Ok(Document { value, atoms: reader.atoms })
+    Ok(Document { value, atoms: reader.atoms, brackets: reader.brackets })
 }
 
 /// A text of JSON5 with blanks for the other white space between its parts, byte for byte.
@@ -76,6 +76,7 @@ fn string_length(text: &str, quote: char) -> usize {
 struct Reader {
     offset: usize,
     atoms: Vec<Atom>,
+    brackets: Vec<(String, Range<usize>)>,
 }
 
 impl Reader {
@@ -88,6 +89,9 @@ impl Reader {
     fn value(&mut self, node: &Node<'_>, at: String, depth: usize) -> Result<Value, String> {
         if depth > DEEPEST {
             return Err("it is nested too deeply".to_owned());
+        }
+        if matches!(node, Node::Object(_) | Node::Array(_)) {
+            self.brackets.push((at.clone(), node.start() + self.offset..node.end() + self.offset));
         }
         match node {
             Node::Object(object) => {

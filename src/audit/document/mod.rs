@@ -51,6 +51,8 @@ pub(crate) struct Document {
     pub(crate) value: Value,
     /// Its keys and scalars, in the order of the text.
     pub(crate) atoms: Vec<Atom>,
+    /// The objects and arrays in brackets or braces, with their places in the text.
+    pub(crate) brackets: Vec<(String, Range<usize>)>,
 }
 
 /// Reads a text; the error is the reason that it is not of its syntax.

@@ -11,15 +11,16 @@ use super::{Atom, Document, join};
 pub(super) fn read(text: &str) -> Result<Document, String> {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let tree = Tree::parse(body).map_err(|error| error.message().to_owned())?;
-    let mut reader = Reader { text, offset: text.len() - body.len(), atoms: Vec::new() };
+    let mut reader = Reader { text, offset: text.len() - body.len(), atoms: Vec::new(), brackets: Vec::new() };
     let value = reader.table(tree.as_table(), &Way { at: String::new(), keys: Vec::new(), dotted: 0 })?;
-    Ok(Document { value, atoms: reader.atoms })
+    Ok(Document { value, atoms: reader.atoms, brackets: reader.brackets })
 }
 
 struct Reader<'t> {
     text: &'t str,
     offset: usize,
     atoms: Vec<Atom>,
+    brackets: Vec<(String, Range<usize>)>,
 }
 
 /// A table: its pointer, those of the keys on the way to it, and the number of the last of them that each line repeats.
@@ -48,6 +49,11 @@ impl Reader<'_> {
             let range = range.start + self.offset..range.end + self.offset;
             self.atoms.push(Atom { pointer: pointer.to_owned(), is_key, range, owner: None });
         }
+    }
+
+    fn bracket(&mut self, pointer: &str, range: Option<Range<usize>>) {
+        let range = range.map(|range| range.start + self.offset..range.end + self.offset);
+        self.brackets.extend(range.map(|range| (pointer.to_owned(), range)));
     }
 
     /// The keys of a header.
@@ -107,7 +113,12 @@ impl Reader<'_> {
     fn item(&mut self, item: &Item, way: &Way) -> Result<Value, String> {
         match item {
             Item::None => Ok(Value::Null),
-            Item::Value(Node::InlineTable(table)) => self.table(table, way),
+            Item::Value(Node::InlineTable(table)) => {
+                if !table.is_dotted() {
+                    self.bracket(&way.at, table.span());
+                }
+                self.table(table, way)
+            }
             Item::Value(value) => self.value(value, &way.at),
             Item::Table(table) => {
                 if !table.is_dotted() && !table.is_implicit() {
@@ -130,10 +141,12 @@ impl Reader<'_> {
     fn value(&mut self, value: &Node, at: &str) -> Result<Value, String> {
         match value {
             Node::Array(items) => {
+                self.bracket(at, items.span());
                 let items = items.iter().enumerate();
                 return items.map(|(n, item)| self.value(item, &join(at, &n.to_string()))).collect();
             }
             Node::InlineTable(table) => {
+                self.bracket(at, table.span());
                 return self.table(table, &Way { at: at.to_owned(), keys: Vec::new(), dotted: 0 });
             }
             _ => self.atom(at, false, value.span()),

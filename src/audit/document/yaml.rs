@@ -1,8 +1,8 @@
 //! YAML, by the events of `libyaml-safer`, with the core schema of YAML 1.2.
 
-use std::{collections::BTreeMap, panic};
+use std::{collections::BTreeMap, ops::Range, panic};
 
-use libyaml_safer::{Event, EventData, Mark, Parser, ScalarStyle};
+use libyaml_safer::{Event, EventData, MappingStyle, Mark, Parser, ScalarStyle, SequenceStyle};
 use serde_json::{Map, Number, Value};
 
 use super::{Atom, DEEPEST, Document, join};
@@ -22,7 +22,8 @@ fn parsed(text: &str) -> Result<Document, String> {
     let mut bytes = body.as_bytes();
     let mut parser = Parser::new();
     parser.set_input_string(&mut bytes);
-    let mut reader = Reader { parser, text, places, atoms: Vec::new(), anchors: BTreeMap::new(), copied: 0 };
+    let (atoms, brackets) = (Vec::new(), Vec::new());
+    let mut reader = Reader { parser, text, places, atoms, brackets, anchors: BTreeMap::new(), copied: 0 };
     let mut value = None;
     loop {
         let event = reader.next()?;
@@ -42,7 +43,7 @@ fn parsed(text: &str) -> Result<Document, String> {
             _ => return Err("it has an unexpected part".to_owned()),
         }
     }
-    Ok(Document { value: value.unwrap_or_default(), atoms: reader.atoms })
+    Ok(Document { value: value.unwrap_or_default(), atoms: reader.atoms, brackets: reader.brackets })
 }
 
 /// The text as the parser reads it, which takes `\r\n` for two line ends and needs one at the end, and the places of its bytes.
@@ -79,6 +80,7 @@ struct Reader<'t> {
     /// The byte in the text of each byte that the parser reads.
     places: Vec<usize>,
     atoms: Vec<Atom>,
+    brackets: Vec<(String, Range<usize>)>,
     anchors: BTreeMap<String, Value>,
     copied: usize,
 }
@@ -125,8 +127,16 @@ impl Reader<'_> {
                 self.atom(&at, false, marks);
                 (anchor, scalar(&self.text_of(value), tag.as_deref(), style == ScalarStyle::Plain)?)
             }
-            EventData::SequenceStart { anchor, .. } => (anchor, self.sequence(&at, depth)?),
-            EventData::MappingStart { anchor, .. } => (anchor, self.mapping(&at, depth)?),
+            EventData::SequenceStart { anchor, style, .. } => {
+                let (value, end) = self.sequence(&at, depth)?;
+                self.bracket(at, style == SequenceStyle::Flow, (marks.0, end));
+                (anchor, value)
+            }
+            EventData::MappingStart { anchor, style, .. } => {
+                let (value, end) = self.mapping(&at, depth)?;
+                self.bracket(at, style == MappingStyle::Flow, (marks.0, end));
+                (anchor, value)
+            }
             _ => return Err("it has an unexpected part".to_owned()),
         };
         if let Some(anchor) = anchor {
@@ -135,24 +145,32 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    fn sequence(&mut self, at: &str, depth: usize) -> Result<Value, String> {
+    fn bracket(&mut self, pointer: String, is_flow: bool, (start, end): (Mark, Mark)) {
+        if is_flow {
+            self.brackets.push((pointer, self.place(start)..self.place(end)));
+        }
+    }
+
+    /// A sequence, and the mark of its end.
+    fn sequence(&mut self, at: &str, depth: usize) -> Result<(Value, Mark), String> {
         let mut items = Vec::new();
         loop {
             let event = self.next()?;
             if matches!(event.data, EventData::SequenceEnd) {
-                return Ok(Value::Array(items));
+                return Ok((Value::Array(items), event.end_mark));
             }
             items.push(self.value(event, join(at, &items.len().to_string()), depth + 1)?);
         }
     }
 
-    fn mapping(&mut self, at: &str, depth: usize) -> Result<Value, String> {
+    /// A mapping, and the mark of its end.
+    fn mapping(&mut self, at: &str, depth: usize) -> Result<(Value, Mark), String> {
         let (mut map, mut merged) = (Map::new(), Vec::new());
-        loop {
+        let end = loop {
             let event = self.next()?;
             let marks = (event.start_mark, event.end_mark);
             let (name, is_plain) = match event.data {
-                EventData::MappingEnd => break,
+                EventData::MappingEnd => break event.end_mark,
                 EventData::Scalar { value, style, tag: None, .. } => (self.text_of(value), style == ScalarStyle::Plain),
                 _ => return Err("it has a key that is no text".to_owned()),
             };
@@ -168,7 +186,7 @@ impl Reader<'_> {
             } else if map.insert(name.clone(), value).is_some() {
                 return Err(format!("the member `{name}` stands twice"));
             }
-        }
+        };
         for source in merged {
             let sources = if let Value::Array(sources) = source { sources } else { vec![source] };
             for source in sources {
@@ -178,7 +196,7 @@ impl Reader<'_> {
                 }
             }
         }
-        Ok(Value::Object(map))
+        Ok((Value::Object(map), end))
     }
 }
 

@@ -59,7 +59,7 @@ pub(super) fn old_schema() -> Value {
         "type": "object", "required": ["version", "name"], "additionalProperties": false,
         "properties": {
             "version": {"type": "integer"}, "name": text, "owner": text, "title": text, "label": text, "cert": text,
-            "color": text, "zones": {"type": "array"}, "tags": {"type": ["string", "array"]}, "port": loose, "debug": {"type": "boolean"}, "mode": text,
+            "color": text, "zones": {"type": "array"}, "tags": {"type": ["string", "array"]}, "port": loose, "debug": {"type": ["boolean", "object"]}, "mode": text,
             "server": {"type": "object", "properties": {"host": text, "timeout": loose}},
             "workers": {"type": "array", "items": {"type": "object", "properties": {"id": loose, "kind": text}}},
         },
@@ -245,7 +245,19 @@ fn inject(fault: Fault, before: &mut Vec<Entry>, after: &mut Vec<Entry>, format:
             set(before, "port", Node::Text("8080".to_owned()));
             set(after, "port", Node::Word("8080".to_owned()));
         }
-        Fault::Remove => before.insert(1, Entry::word("debug", "true")),
+        Fault::Remove => {
+            let level = Entry::Member {
+                name: "level".to_owned(),
+                node: Node::Word("3".to_owned()),
+                behind: Some("as asked".to_owned()),
+            };
+            let inner = vec![Entry::Comment("for tests".to_owned()), level, Entry::text("to", "log")];
+            let node = match format {
+                Format::Json | Format::Toml => Node::Word("true".to_owned()),
+                Format::Jsonc | Format::Json5 | Format::Yaml => Node::Object(inner),
+            };
+            before.insert(1, Entry::new("debug", node));
+        }
         Fault::Default => append((before, after), "mode", "safe", format),
         Fault::DeepCoerce => {
             if let (Some(Node::Object(old)), Some(Node::Object(new))) = (get(before, "server"), get(after, "server")) {

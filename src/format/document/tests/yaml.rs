@@ -81,7 +81,7 @@ fn containers_are_replaced() {
     edit(
         "a:\n  b:\n    c: |\n      t\n    d: 1 # x\n",
         json!([["move", "/a/b", "/z"]]),
-        "a: {}\nz:\n  c: |\n    t\n  d: 1\n",
+        "a: {}\nz:\n  c: |\n    t\n  d: 1 # x\n",
     );
     edit("a: 1\nb: 2\n", json!([["rename", "/a", "x y"], ["rename", "/b", "on"]]), "x y: 1\n\"on\": 2\n");
 }

@@ -111,8 +111,7 @@ fn replaced(pen: &Pen<'_>, out: &mut Output<'_>, cell: usize, place: Place) -> S
     match (text::cell_like(pen, cell, &indent, place.node)?, node.form) {
         (Text::Inline(text), Form::Block) => Ok(inline(pen, out, format!(" {text}"), place)),
         (Text::Inline(text), Form::Absent) => {
-            out.put(" ");
-            out.put(&text);
+            out.put(&format!(" {text}"));
             Ok(node.span.end)
         }
         (Text::Inline(text), _) => {
@@ -128,7 +127,9 @@ fn replaced(pen: &Pen<'_>, out: &mut Output<'_>, cell: usize, place: Place) -> S
                 out.put(&indent);
             }
             out.put(&text);
-            Ok(pen.style.line_end(pen.text, node.span.end))
+            // A comment behind the last line of a block stays with it.
+            let stays = matches!(pen.draft.cells[cell].body, Body::Wrapped(_));
+            Ok(if stays { node.span.end } else { pen.style.line_end(pen.text, node.span.end) })
         }
         (Text::Block(_), _) if is_line => Err("the value stands on another line than its key".to_owned()),
         (Text::Block(text), _) => {
@@ -217,7 +218,9 @@ impl Block<'_> {
             }
             let before = style.line_break_before(self.pen.text, span.start).filter(|before| *before >= self.at);
             let before = before.ok_or("a child shares the line of another")?;
-            out.keep(self.at..before);
+            // Empty lines before the last line of a text without a line end go with it.
+            let is_end = end == self.pen.text.len() && self.pen.text[self.at..before].trim().is_empty();
+            out.keep(self.at..if is_end { self.at } else { before });
             self.at = end;
         }
         Ok(())
@@ -288,6 +291,22 @@ impl Block<'_> {
         last > 0 && if is_single { (1..=last).all(is_apart) } else { is_apart(last) }
     }
 
+    /// The comment behind the last line of a block of the source, with the space before it.
+    fn comment_at_end(&self, cell: usize) -> Option<String> {
+        let (cell, tree) = (&self.pen.draft.cells[cell], self.pen.draft.tree);
+        let block = cell.source.filter(|_| matches!(cell.body, Body::Kept))?;
+        let mut node = tree.node(block);
+        while let (Form::Block, last @ 1..) = (node.form, node.n_children()) {
+            node = tree.node(node.child(last - 1));
+        }
+        let end = tree.node(block).span.end;
+        let rest = self.pen.text[end..self.pen.style.line_end(self.pen.text, end)].trim_end();
+        let is_comment = tree.node(block).form == Form::Block
+            && node.form != Form::BlockScalar
+            && rest.trim_start().starts_with('#');
+        is_comment.then(|| rest.to_owned())
+    }
+
     /// Writes a new child behind the line of the last one, or before the first.
     fn added(&mut self, out: &mut Output<'_>, entry: &Entry) -> Step<()> {
         let is_member = self.node.member(0).is_some();
@@ -296,7 +315,10 @@ impl Block<'_> {
         } else {
             text::item(self.pen, entry, &self.indent)?
         };
-        let comment = self.pen.comment_behind(entry.cell).filter(|_| !text.contains('\n'));
+        let comment = match text.contains('\n') {
+            true => self.comment_at_end(entry.cell),
+            false => self.pen.comment_behind(entry.cell),
+        };
         let text = format!("{text}{}", comment.unwrap_or_default());
         if self.n_written == 0 && self.at == self.node.span.start {
             out.put(&text);

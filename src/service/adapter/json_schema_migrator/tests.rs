@@ -1,5 +1,6 @@
 //! Tests of the whole adapter: on disk, in several threads, and against damage of every kind.
 
+mod comments;
 mod fixes;
 mod input;
 mod tamper;

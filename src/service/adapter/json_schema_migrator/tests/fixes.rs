@@ -9,7 +9,7 @@ fn becomes(params: &Value, before: &str, after: &str, counts: Value) {
 }
 
 #[track_caller]
-fn file_becomes(name: &str, params: &Value, before: &str, after: &str, counts: Value) {
+pub(super) fn file_becomes(name: &str, params: &Value, before: &str, after: &str, counts: Value) {
     let mut params = params.clone();
     params["formats"] = json!(["json", "jsonc", "json5", "yaml", "toml"]);
     let recorded = Recorded::new(&[(name, before)], &invocation(&params), true);

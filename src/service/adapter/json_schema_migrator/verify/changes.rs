@@ -50,13 +50,11 @@ pub(super) fn judge(
         let kind = explain(expected, grounds, difference, &texts)
             .ok_or_else(|| format!("`{}` changed, and no fix allows it", pointer(place)))?;
         match (old, new) {
+            (Some(old), Some(_)) if kind == "fixes_wrap_array" => changes.wrapped(place, old),
             (Some(old), Some(new)) => {
                 let is_scalar = |value: &Value| !value.is_object() && !value.is_array();
                 let cut = if is_scalar(old) && is_scalar(new) { Cut::Scalar } else { Cut::Value };
                 changes.replaced(place, old, cut);
-                if kind == "fixes_wrap_array" {
-                    changes.wrapped(place);
-                }
             }
             (Some(_), None) => {
                 changes.before.push(Cut::Member(pointer(&origin)));

@@ -1,6 +1,6 @@
 //! The places of a file that may differ, as the verifier derives them.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::audit::document::Cut;
 
@@ -53,9 +53,8 @@ impl Changes {
     /// A value took the place of another.
     pub(super) fn replaced(&mut self, place: &[String], old: &Value, cut: fn(String) -> Cut) {
         let origin = pointer(&self.origin(place));
-        // An empty object or array has no text of its own to differ: the text behind its name does.
-        let is_empty = old.as_object().is_some_and(Map::is_empty) || old.as_array().is_some_and(Vec::is_empty);
-        if is_empty {
+        // A value without keys and scalars has no text of its own to differ: the text behind its name does.
+        if is_empty(old) {
             self.before.push(Cut::Name(origin.clone()));
             self.after.push(Cut::Name(pointer(place)));
         }
@@ -72,16 +71,18 @@ impl Changes {
 
     /// A value went elsewhere; the first `known` tokens of its place lead to the first member that is new.
     pub(super) fn relocated(&mut self, from: &[String], to: &[String], known: usize) {
-        self.before.push(Cut::Member(pointer(&self.origin(from))));
+        self.before.push(Cut::Moved(pointer(&self.origin(from))));
         self.carry(from, to);
         (known..=to.len()).for_each(|length| {
-            let cut = if length == to.len() { Cut::Member } else { Cut::Name };
+            let cut = if length == to.len() { Cut::Moved } else { Cut::Name };
             self.after.push(cut(pointer(&to[..length])));
         });
     }
 
     /// A value became the item of an array in its place.
-    pub(super) fn wrapped(&mut self, place: &[String]) {
+    pub(super) fn wrapped(&mut self, place: &[String], old: &Value) {
+        let is_full = (old.is_object() || old.is_array()) && !is_empty(old);
+        self.replaced(place, old, if is_full { Cut::Wrapped } else { Cut::Value });
         self.ways.push((place.to_vec(), [place, &["0".to_owned()]].concat()));
     }
 
@@ -89,11 +90,25 @@ impl Changes {
     fn carry(&mut self, from: &[String], to: &[String]) {
         let (old, new) = (pointer(from), pointer(to));
         for cut in &mut self.after {
-            let (Cut::Member(place) | Cut::Value(place) | Cut::Scalar(place) | Cut::Name(place)) = cut;
+            let (Cut::Member(place)
+            | Cut::Moved(place)
+            | Cut::Value(place)
+            | Cut::Scalar(place)
+            | Cut::Wrapped(place)
+            | Cut::Name(place)) = cut;
             if let Some(rest) = place.strip_prefix(&old).filter(|rest| rest.is_empty() || rest.starts_with('/')) {
                 *place = format!("{new}{rest}");
             }
         }
         self.ways.push((from.to_vec(), to.to_vec()));
+    }
+}
+
+/// True if a value has neither keys nor scalars.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => members.is_empty(),
+        Value::Array(items) => items.iter().all(is_empty),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }

@@ -100,7 +100,8 @@ impl Made<'_> {
             for (place, _) in find(&self.value, &at) {
                 let value = get(&self.value, &place).filter(|value| !value.is_array()).cloned();
                 if let Some(value) = value {
-                    self.write(&place, Value::Array(vec![value]));
+                    self.changes.wrapped(&place, &value);
+                    put(&mut self.value, &place, Value::Array(vec![value]));
                     self.count("fixes_wrap_array");
                 }
             }
