@@ -99,7 +99,9 @@ fn findings(findings: &Value, most: usize) -> String {
     for finding in all.iter().take(most) {
         let word = |key: &str| escape(finding[key].as_str().unwrap_or_default());
         let line = finding["line"].as_u64().map(|line| format!(":{line}")).unwrap_or_default();
-        let _ = write!(text, "  {}{line}: `{}`: {}", word("path"), word("place"), word("reason"));
+        let place = Some(word("place")).filter(|place| !place.is_empty());
+        let place = place.map(|place| format!(" `{place}`:")).unwrap_or_default();
+        let _ = write!(text, "  {}{line}:{place} {}", word("path"), word("reason"));
         let candidates: Vec<String> =
             strings(&finding["candidates"]).map(|name| format!("`{}`", escape(name))).collect();
         if !candidates.is_empty() {
