@@ -10,8 +10,8 @@ use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 use super::{
     destination::{self, Definition},
     escape::Escape,
-    html,
-    outline::{Outline, Part},
+    heading, html,
+    outline::Outline,
     scan::Scan,
     table::Form,
     text,
@@ -36,7 +36,6 @@ const FOLDED: &str = "a link in its HTML goes over several lines of a quote or a
 struct Open<'a> {
     kind: LinkType,
     url: CowStr<'a>,
-    is_image: bool,
     /// The end of its content.
     inside_end: usize,
 }
@@ -47,7 +46,7 @@ struct Document<'a> {
     json_ld: bool,
     /// The headings and ids, where an outline is wanted.
     outline: Option<Outline>,
-    in_heading: bool,
+    headings: heading::Reader,
     scan: Scan,
     links: Vec<Open<'a>>,
     in_code: bool,
@@ -146,13 +145,15 @@ fn body<'a>(mut document: Document<'a>, pulse: Pulse<'_>) -> Result<Document<'a>
 impl<'a> Document<'a> {
     fn event(&mut self, event: Event<'a>, range: Range<usize>) {
         self.cover(&event, &range);
-        self.heading(&event);
+        if let Some(outline) = &mut self.outline {
+            self.headings.event(&event, &mut outline.headings);
+        }
         match event {
             Event::Start(Tag::Link { link_type: kind, dest_url: url, .. }) => {
-                self.links.push(Open { kind, url, is_image: false, inside_end: range.start + "[".len() });
+                self.links.push(Open { kind, url, inside_end: range.start + "[".len() });
             }
             Event::Start(Tag::Image { link_type: kind, dest_url: url, .. }) => {
-                self.links.push(Open { kind, url, is_image: true, inside_end: range.start + "![".len() });
+                self.links.push(Open { kind, url, inside_end: range.start + "![".len() });
             }
             Event::End(TagEnd::Link | TagEnd::Image) => {
                 if let Some(link) = self.links.pop() {
@@ -169,27 +170,6 @@ impl<'a> Document<'a> {
             Event::Html(_) | Event::Text(_) if self.in_html => self.html_line(range),
             Event::InlineHtml(html) => self.inline_html(&html, range),
             Event::Text(_) if !self.in_code => self.run(range),
-            _ => {}
-        }
-    }
-
-    /// Takes the text of headings, where an outline is wanted.
-    fn heading(&mut self, event: &Event<'_>) {
-        let Some(outline) = &mut self.outline else { return };
-        match event {
-            Event::Start(Tag::Heading { .. }) => {
-                outline.headings.push(Vec::new());
-                self.in_heading = true;
-            }
-            Event::End(TagEnd::Heading(_)) => self.in_heading = false,
-            _ => {}
-        }
-        let Some(parts) = outline.headings.last_mut().filter(|_| self.in_heading) else { return };
-        let is_alt = self.links.iter().any(|link| link.is_image);
-        match event {
-            Event::Text(text) => parts.push((if is_alt { Part::Alt } else { Part::Text }, text.to_string())),
-            Event::Code(text) => parts.push((if is_alt { Part::Alt } else { Part::Code }, text.to_string())),
-            Event::SoftBreak | Event::HardBreak => parts.push((Part::Break, String::new())),
             _ => {}
         }
     }

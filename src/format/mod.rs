@@ -20,4 +20,5 @@ pub(crate) mod value;
 pub(crate) mod xml;
 
 mod destination;
+mod heading;
 mod vocabulary;

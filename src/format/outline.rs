@@ -18,8 +18,19 @@ pub(crate) struct Outline {
     pub(crate) skipped: Option<&'static str>,
 }
 
-/// The text of a heading, in its parts.
-pub(crate) type Heading = Vec<(Part, String)>;
+/// The text of a heading, in its pieces.
+pub(crate) type Heading = Vec<Piece>;
+
+/// A piece of a heading's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) part: Part,
+    pub(crate) text: String,
+    /// The number of marks around it, such as those of emphasis.
+    pub(crate) depth: usize,
+    /// True if nothing precedes it within the marks around it.
+    pub(crate) leads: bool,
+}
 
 /// A part of a heading's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +41,8 @@ pub(crate) enum Part {
     Code,
     /// The alternative text of an image.
     Alt,
+    /// The text of a link that is its URL, as in angle brackets.
+    Url,
     /// The end of a line.
     Break,
 }

@@ -10,7 +10,7 @@ use std::{
 use regex::Regex;
 
 use super::params::Dialect;
-use crate::format::outline::{Heading, Part};
+use crate::format::outline::{Heading, Part, Piece};
 
 /// Marks, decimal digits and connectors.
 static WORD: LazyLock<Regex> = LazyLock::new(|| class(r"^[\p{M}\p{Nd}\p{Pc}]"));
@@ -18,8 +18,17 @@ static WORD: LazyLock<Regex> = LazyLock::new(|| class(r"^[\p{M}\p{Nd}\p{Pc}]"));
 static PRODUCT: LazyLock<Regex> = LazyLock::new(|| {
     class(r"\s*\**\((premium|ultimate|free|beta|experiment)(\s+(all|self|saas))?(\s+(beta|experiment))?\)\**")
 });
-/// Letters, marks, decimal digits and connectors.
-static LETTER_OR_WORD: LazyLock<Regex> = LazyLock::new(|| class(r"^[\p{L}\p{M}\p{Nd}\p{Pc}]"));
+/// Hyphens that are written for dashes.
+static DASHES: LazyLock<Regex> = LazyLock::new(|| class("--+"));
+/// Quotes, dashes and dots that Hugo's typographer replaces.
+static TYPOGRAPHIC: LazyLock<Regex> = LazyLock::new(|| class(r#"---|--|\.\.\.|['"]|<<|>>"#));
+/// URLs and addresses of mail that are links by themselves, with the character before them.
+static BARE_URL: LazyLock<Regex> = LazyLock::new(|| {
+    let rest = r"[-\w@:%.+~#=]*\.[a-z]+(?::\d+)?(?:[/#?][^\s<]*[^\s<?!.,:*_~])?";
+    class(&format!(
+        r"(^|[\s*_~(])(?:(?:https?|ftp)://{rest}|www\.{rest}|[0-9A-Za-z_.+-]+@[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]+)+)"
+    ))
+});
 /// Letters and decimal digits.
 static LETTER: LazyLock<Regex> = LazyLock::new(|| class(r"^[\p{L}\p{Nd}]"));
 
@@ -88,32 +97,56 @@ impl Numbers {
 
 /// The text of a heading, and its explicit id.
 fn text(heading: &Heading, dialect: Dialect) -> (String, Option<String>) {
-    let mut parts: Vec<(Part, String)> = Vec::new();
-    for (part, text) in heading {
-        match parts.last_mut() {
-            Some((Part::Text, last)) if *part == Part::Text => last.push_str(text),
-            _ => parts.push((*part, text.clone())),
+    let mut pieces: Vec<Piece> = Vec::new();
+    for piece in heading {
+        let goes_on = |last: &&mut Piece| {
+            let place = |piece: &Piece| (piece.part, piece.depth, piece.leads);
+            piece.part == Part::Text && place(last) == place(piece)
+        };
+        match pieces.last_mut().filter(goes_on) {
+            Some(last) => last.text.push_str(&piece.text),
+            None => pieces.push(piece.clone()),
         }
     }
     let mut id = None;
-    if let Some((Part::Text, last)) = parts.last_mut()
+    if let Some(Piece { part: Part::Text, text: last, .. }) = pieces.last_mut()
         && let Some((rest, found)) = explicit(last, dialect)
     {
         *last = rest.to_owned();
         id = found;
     }
-    let has_dashes = matches!(dialect, Dialect::Mdbook | Dialect::Hugo);
     let mut joined = String::new();
-    for (part, text) in parts {
-        match part {
-            Part::Text if has_dashes => joined.push_str(&without_dashes(&text)),
-            Part::Text | Part::Code => joined.push_str(&text),
-            Part::Alt if dialect == Dialect::Docusaurus => joined.push_str(&text),
-            Part::Alt => {}
+    for piece in &pieces {
+        match piece.part {
             Part::Break => joined.push('\n'),
+            _ if dialect == Dialect::Hugo => joined.push_str(&of_hugo(piece)),
+            Part::Text if dialect == Dialect::Mdbook => joined.push_str(&DASHES.replace_all(&piece.text, "")),
+            Part::Text | Part::Code | Part::Url => joined.push_str(&piece.text),
+            Part::Alt if dialect == Dialect::Docusaurus => joined.push_str(&piece.text),
+            Part::Alt => {}
         }
     }
     (joined, id)
+}
+
+/// The text that Hugo takes of a piece: of each mark only the first thing in it, and none of a URL that is a link by itself. A
+/// character that its typographer changes gives no character of an anchor. Within a mark it ends the first thing, as signs of
+/// emphasis do.
+fn of_hugo(piece: &Piece) -> String {
+    match piece.part {
+        _ if !piece.leads => String::new(),
+        Part::Code => piece.text.clone(),
+        Part::Text | Part::Alt if piece.depth > 0 => {
+            let text = TYPOGRAPHIC.replace_all(&piece.text, "…");
+            let mark = text.find('…').map_or(text.len(), |at| if at == 0 { '…'.len_utf8() } else { at });
+            let first = &text[..mark];
+            let sign = first.find(['_', '*']).unwrap_or(first.len());
+            let rest = first[sign..].trim_start_matches(['_', '*']);
+            first[..first.len() - rest.len()].to_owned()
+        }
+        Part::Text => TYPOGRAPHIC.replace_all(&BARE_URL.replace_all(&piece.text, "$1"), "…").into_owned(),
+        Part::Alt | Part::Url | Part::Break => String::new(),
+    }
 }
 
 /// The text before the braces at the end, and the id in them; none if there are no such braces.
@@ -143,26 +176,14 @@ fn explicit(text: &str, dialect: Dialect) -> Option<(&str, Option<String>)> {
     }
 }
 
-/// Two or three hyphens are a dash.
-fn without_dashes(text: &str) -> String {
-    let mut rest = text;
-    let mut without = String::with_capacity(text.len());
-    while let Some(at) = rest.find("--") {
-        without.push_str(&rest[..at]);
-        rest = rest[at..].trim_start_matches('-');
-    }
-    without + rest
-}
-
 /// The anchor of a text, without a number.
 pub(super) fn slug(text: &str, dialect: Dialect) -> Option<String> {
     match dialect {
-        Dialect::Github | Dialect::Docusaurus => {
-            Some(dashed(&text.to_lowercase(), |c| c.is_alphabetic() || is(&WORD, c)))
-        }
+        Dialect::Github | Dialect::Docusaurus => Some(dashed(&text.to_lowercase(), is_word)),
         Dialect::Gitlab => {
-            let text = text.trim().to_lowercase();
-            let mut slug = dashed(&PRODUCT.replace_all(&text, ""), |c| is(&LETTER_OR_WORD, c));
+            // Ruby has no other letter for a sigma at the end of a word.
+            let text: String = text.trim().chars().flat_map(char::to_lowercase).collect();
+            let mut slug = dashed(&PRODUCT.replace_all(&text, ""), is_word);
             while slug.contains("--") {
                 slug = slug.replace("--", "-");
             }
@@ -187,15 +208,18 @@ pub(super) fn slug(text: &str, dialect: Dialect) -> Option<String> {
                 match c {
                     ' ' | '-' => slug.push('-'),
                     '_' => slug.push('_'),
-                    _ if c.is_ascii_alphanumeric() || (!c.is_ascii() && is(&LETTER, c)) => {
-                        slug.extend(c.to_lowercase())
-                    }
+                    _ if c.is_ascii_alphanumeric() || (!c.is_ascii() && is(&LETTER, c)) => slug.push(lower(c)),
                     _ => {}
                 }
             }
             Some(if slug.is_empty() { "heading".to_owned() } else { slug })
         }
     }
+}
+
+/// The single character that is the lower case of one.
+fn lower(c: char) -> char {
+    c.to_lowercase().next().unwrap_or(c)
 }
 
 /// The text with hyphens for spaces. Beyond ASCII, `is_kept` decides.
@@ -207,6 +231,10 @@ fn dashed(text: &str, is_kept: fn(char) -> bool) -> String {
         _ => is_kept(c).then_some(c),
     };
     text.chars().filter_map(kept).collect()
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphabetic() || is(&WORD, c)
 }
 
 fn is(class: &Regex, c: char) -> bool {

@@ -10,7 +10,10 @@ use super::super::{
     params::Dialect,
     slug,
 };
-use crate::format::{outline::Part, text};
+use crate::format::{
+    outline::{Part, Piece},
+    text,
+};
 
 #[derive(Deserialize)]
 struct Slugs {
@@ -43,8 +46,20 @@ fn cases<T: DeserializeOwned>(name: &str) -> Vec<T> {
 #[test]
 fn headings_get_the_anchors_of_github() {
     for case in cases::<Slugs>("slugs") {
-        let headings: Vec<_> = case.headings.into_iter().map(|text| vec![(Part::Text, text)]).collect();
+        let heading = |text| vec![Piece { part: Part::Text, text, depth: 0, leads: true }];
+        let headings: Vec<_> = case.headings.into_iter().map(heading).collect();
         assert_eq!(slug::anchors(&headings, Dialect::Github), case.slugs);
+    }
+}
+
+/// Headings as Hugo 0.168 gives them anchors, and as GitLab does with the letters of Ruby 3.1. The verifier reads the same file.
+#[test]
+fn headings_get_the_anchors_of_their_generators() {
+    let cases: Vec<[String; 3]> = serde_json::from_str(include_str!("anchors.json")).unwrap();
+    for [dialect, source, anchor] in cases {
+        let dialect = if dialect == "hugo" { Dialect::Hugo } else { Dialect::Gitlab };
+        let outline = Kind::Markdown.outline(source.as_bytes(), &|| Ok(())).unwrap().unwrap();
+        assert_eq!(slug::anchors(&outline.headings, dialect), [anchor], "{dialect:?}: {source}");
     }
 }
 

@@ -9,10 +9,8 @@ use regex::Regex;
 
 use super::super::params::Dialect;
 
-/// Characters that github-slugger removes.
-static GITHUB: LazyLock<Regex> = LazyLock::new(|| pattern(r"[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\- ]"));
-/// Characters that GitLab removes.
-static GITLAB: LazyLock<Regex> = LazyLock::new(|| pattern(r"[^\p{L}\p{M}\p{Nd}\p{Pc}\- ]"));
+/// Characters that github-slugger removes, and GitLab's `\P{Word}`.
+static MARKS: LazyLock<Regex> = LazyLock::new(|| pattern(r"[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\- ]"));
 /// A mark of GitLab's own pages for the products that have a feature.
 static PRODUCTS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"\s*\**\((premium|ultimate|free|beta|experiment)(\s+(all|self|saas))?(\s+(beta|experiment))?\)\**")
@@ -93,7 +91,7 @@ impl Slugger {
 /// The anchor of a text, without a number.
 pub(super) fn slug(dialect: Dialect, text: &str) -> String {
     match dialect {
-        Dialect::Github | Dialect::Docusaurus => GITHUB.replace_all(&text.to_lowercase(), "").replace(' ', "-"),
+        Dialect::Github | Dialect::Docusaurus => MARKS.replace_all(&text.to_lowercase(), "").replace(' ', "-"),
         Dialect::Gitlab => gitlab(text),
         Dialect::Mdbook => {
             let kept = |c: char| match c {
@@ -130,9 +128,10 @@ fn lower(c: char) -> char {
 }
 
 fn gitlab(text: &str) -> String {
-    let lower = text.trim().to_lowercase();
+    // Letter by letter, as Ruby does: a sigma at the end of a word is one like any other.
+    let lower: String = text.trim().chars().flat_map(char::to_lowercase).collect();
     let plain = PRODUCTS.replace_all(&lower, "");
-    let plain = GITLAB.replace_all(&plain, "").replace(' ', "-");
+    let plain = MARKS.replace_all(&plain, "").replace(' ', "-");
     let mut slug = String::new();
     for c in plain.chars() {
         if c != '-' || !slug.ends_with('-') {
