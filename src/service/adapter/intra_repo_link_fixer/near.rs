@@ -12,6 +12,8 @@ static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| include_str!("words.txt").s
 const LONGEST: usize = 200;
 /// The largest difference in length, in characters.
 const MOST_APART: usize = 16;
+/// The largest number of anchors that are compared letter by letter for one list of similar ones.
+const MOST_COMPARED: usize = 100;
 
 /// The single anchor that is near.
 pub(super) fn nearest(wanted: &str, anchors: &BTreeSet<String>) -> Option<String> {
@@ -25,7 +27,9 @@ pub(super) fn nearest(wanted: &str, anchors: &BTreeSet<String>) -> Option<String
     let is_strange = |word: &&str| !own.iter().any(|own| own == word || is_plural(own, word));
     let strange: Vec<&str> = words(&wanted).into_iter().filter(is_strange).collect();
     let is_apart = |other: &String| {
-        let is_far = length.abs_diff(other.chars().count()) >= margin || strsim::osa_distance(&wanted, other) >= margin;
+        let is_far = length.abs_diff(other.chars().count()) >= margin
+            || least_distance(&wanted, other) >= margin
+            || strsim::osa_distance(&wanted, other) >= margin;
         is_far && letters(&wanted) != letters(other) && !words(other).iter().any(|word| strange.contains(word))
     };
     anchors.iter().filter(|other| *other != anchor).all(is_apart).then(|| anchor.clone())
@@ -36,10 +40,34 @@ pub(super) fn similar(wanted: &str, anchors: &BTreeSet<String>) -> Vec<String> {
     let wanted = wanted.to_lowercase();
     let most = wanted.chars().count() / 2;
     let alike = comparable(&wanted, anchors).filter(|anchor| anchor.chars().next() == wanted.chars().next());
-    let mut near: Vec<_> = alike.map(|anchor| (strsim::osa_distance(&wanted, anchor), anchor)).collect();
+    let mut alike: Vec<&String> = alike.filter(|anchor| least_distance(&wanted, anchor) <= most).collect();
+    if alike.len() > MOST_COMPARED {
+        alike.sort_by_key(|anchor| std::cmp::Reverse(shared(&wanted, anchor)));
+        alike.truncate(MOST_COMPARED);
+    }
+    let mut near: Vec<_> = alike.into_iter().map(|anchor| (strsim::osa_distance(&wanted, anchor), anchor)).collect();
     near.retain(|(distance, _)| *distance <= most);
     near.sort();
     near.into_iter().take(3).map(|(_, anchor)| anchor.clone()).collect()
+}
+
+/// A number of changes that no way from one text to the other can do with less of: the letters that only one of them has.
+fn least_distance(one: &str, other: &str) -> usize {
+    // Texts beyond ASCII share counts, which only makes the number smaller.
+    let mut counts = [0_i32; 128];
+    for c in one.chars() {
+        counts[c as usize % 128] += 1;
+    }
+    for c in other.chars() {
+        counts[c as usize % 128] -= 1;
+    }
+    let sum = |sign: i32| counts.iter().map(|count| (sign * count).max(0).unsigned_abs() as usize).sum::<usize>();
+    sum(1).max(sum(-1))
+}
+
+/// The length of the beginning that two texts share, in bytes.
+fn shared(one: &str, other: &str) -> usize {
+    one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count()
 }
 
 /// The anchors of about the same length.
@@ -50,7 +78,7 @@ fn comparable<'a>(wanted: &str, anchors: &'a BTreeSet<String>) -> impl Iterator<
 
 /// The number of changes from one anchor to another; none if they may be about different things.
 fn distance(wanted: &str, anchor: &str) -> Option<usize> {
-    if numbers(wanted) != numbers(anchor) {
+    if !numbers(wanted).eq(numbers(anchor)) {
         return None;
     }
     if letters(wanted) == letters(anchor) {
@@ -136,8 +164,8 @@ fn letters(anchor: &str) -> String {
 }
 
 /// The numbers in an anchor: `v1-2` has other ones than `v12`.
-fn numbers(anchor: &str) -> Vec<&str> {
-    anchor.split(|c: char| !c.is_numeric()).filter(|digits| !digits.is_empty()).collect()
+fn numbers(anchor: &str) -> impl Iterator<Item = &str> {
+    anchor.split(|c: char| !c.is_numeric()).filter(|digits| !digits.is_empty())
 }
 
 #[cfg(test)]
@@ -200,5 +228,23 @@ mod tests {
     fn two_near_ones_are_none() {
         check("instalation", &["installation", "instalations"], None);
         check("set-up", &["setup", "s-etup"], None);
+    }
+
+    #[test]
+    fn similar_anchors_are_few_of_many() {
+        let anchors: BTreeSet<String> = (0..2000).map(|n| format!("heading-{n}-of-a-page")).collect();
+        let found = similar("heading-1234-of-a-pgae", &anchors);
+        assert_eq!(found.first().map(String::as_str), Some("heading-1234-of-a-page"));
+        assert_eq!(found.len(), 3);
+    }
+
+    #[test]
+    fn no_way_is_shorter_than_the_least_distance() {
+        for (one, other) in
+            [("", "abc"), ("setup", "stup"), ("ab", "ba"), ("über", "uber"), ("a-b-c", "c-b-a"), ("x", "yz")]
+        {
+            assert!(least_distance(one, other) <= strsim::osa_distance(one, other), "{one} {other}");
+        }
+        assert_eq!(least_distance("abc", "abd-e"), 3);
     }
 }

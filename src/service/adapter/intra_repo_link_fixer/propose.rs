@@ -192,6 +192,7 @@ impl Fixer<'_> {
         let content = self.content(&file.path, file.before)?;
         let mut decisions = Vec::with_capacity(defects.len());
         for Defect { link, why, target, .. } in &defects {
+            self.deadline.check(self.ctx)?;
             let reference = &file.found.links[*link].reference;
             decisions.push(repairer.decide(Broken {
                 file: &file.path,

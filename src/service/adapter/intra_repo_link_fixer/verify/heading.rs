@@ -188,24 +188,39 @@ fn is_autolink(node: Node<'_>, url: &str) -> bool {
     is_url && url.contains(':')
 }
 
-/// The texts of the headings that are written as HTML, also where it is shown as code.
+/// The texts of the headings that are written as HTML, also where it is shown as code. One goes to the next end of a heading.
 pub(super) fn in_html(source: &str) -> Vec<String> {
     let mut texts = Vec::new();
-    let mut rest = source;
-    while let Some(at) = rest.find("<h").or_else(|| rest.find("<H")) {
-        rest = &rest[at + 2..];
-        let is_heading = matches!(rest.as_bytes(), [b'1'..=b'6', b' ' | b'\t' | b'\r' | b'\n' | b'>', ..]);
-        let Some(begin) = rest.find('>').filter(|_| is_heading) else { continue };
-        let inside = &rest[begin + 1..];
-        let Some(end) = inside.find("</h").or_else(|| inside.find("</H")) else { continue };
-        let mut text = String::new();
-        for (n, part) in inside[..end].split('<').enumerate() {
-            text.push_str(if n == 0 { part } else { part.split_once('>').map_or("", |(_, text)| text) });
+    let mut open = None;
+    for at in memchr::memchr_iter(b'<', source.as_bytes()) {
+        let tag = &source[at + 1..];
+        match (open, tag.as_bytes()) {
+            (None, [b'h' | b'H', b'1'..=b'6', b' ' | b'\t' | b'\r' | b'\n' | b'>' | b'/', ..]) => {
+                // Without an end of the tag, none of the rest has one.
+                let Some(end) = tag.find('>') else { break };
+                open = Some(at + 1 + end + 1);
+            }
+            (Some(start), [b'/', b'h' | b'H', b'1'..=b'6', rest @ ..]) if start <= at => {
+                let is_end = rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'>');
+                if is_end {
+                    texts.push(without_tags(&source[start..at]));
+                    open = None;
+                }
+            }
+            _ => {}
         }
-        let decoded = Spelled::decode(text.as_bytes(), &[Layer::Entities]).bytes;
-        texts.push(String::from_utf8_lossy(&decoded).split_whitespace().collect::<Vec<_>>().join(" "));
     }
     texts
+}
+
+/// The text of a piece of HTML.
+fn without_tags(html: &str) -> String {
+    let mut text = String::new();
+    for (n, part) in html.split('<').enumerate() {
+        text.push_str(if n == 0 { part } else { part.split_once('>').map_or("", |(_, text)| text) });
+    }
+    let decoded = Spelled::decode(text.as_bytes(), &[Layer::Entities]).bytes;
+    String::from_utf8_lossy(&decoded).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The text without its explicit anchor, and that.
@@ -229,5 +244,29 @@ fn split(dialect: Dialect, text: &str) -> (&str, Option<String>) {
             let whole = found.get(0).map_or(text.len(), |whole| whole.start());
             (&text[..whole], id.filter(|id| !id.is_empty()))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_html;
+
+    #[test]
+    fn headings_in_html_end_at_the_next_end() {
+        for (source, texts) in [
+            ("<h1>A <b>b</b></h1> <H2 class=x>C &amp; d</h2 >", &["A b", "C & d"][..]),
+            ("<h1>A <h2>b</h2> c</h1>", &["A b"]),
+            ("<H1>A</H1> <h2>b", &["A"]),
+            ("<h7>A</h7> <hr> <h1-x>b</h1-x> <h1", &[]),
+        ] {
+            assert_eq!(in_html(source), texts, "{source}");
+        }
+    }
+
+    #[test]
+    fn many_headings_in_html_take_one_pass() {
+        // Minutes, if each looked for its own end.
+        assert!(in_html(&"<h1>".repeat(400_000)).is_empty());
+        assert_eq!(in_html(&format!("{}</h1>", "<h1>a".repeat(400_000))).len(), 1);
     }
 }

@@ -148,19 +148,24 @@ impl Reasons {
         }
         let Some(page) = &hit.page else { return Ok(Err("its target has no anchors".to_owned())) };
         let all = tree.with_anchors(page, When::After, |document| document.anchors.clone())?.unwrap_or_default();
-        let folded = |text: &str| text.to_lowercase();
-        let same_case: Vec<&String> = all.iter().filter(|anchor| folded(anchor) == folded(old)).collect();
+        let folded = old.to_lowercase();
+        let same_case: Vec<&String> = all.iter().filter(|anchor| anchor.to_lowercase() == folded).collect();
         match same_case.as_slice() {
             [only] if only.as_str() == new => return Ok(Ok(Repair::Case)),
             [] => {}
             _ => return Ok(Err("other anchors differ from the old one in case alone".to_owned())),
         }
         let plain = |text: &str| text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect::<String>();
-        let alike: Vec<&String> = all.iter().filter(|anchor| plain(anchor) == plain(old)).collect();
+        let old_plain = plain(old);
+        let alike: Vec<&String> = all.iter().filter(|anchor| plain(anchor) == old_plain).collect();
         let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
-        let distance = |anchor: &str| strsim::osa_distance(&folded(old), anchor);
-        let bound = || old.chars().count() <= LONGEST && distance(new) <= 3 + old.chars().count() / 3;
-        let is_nearest = || all.iter().all(|other| other == new || distance(other) > distance(new));
+        let length = old.chars().count();
+        let distance = |anchor: &str| strsim::osa_distance(&folded, anchor);
+        let bound = || length <= LONGEST && distance(new) <= 3 + length / 3;
+        let is_nearest = || {
+            let own = distance(new);
+            all.iter().all(|other| other == new || are_apart(&folded, other, own) || distance(other) > own)
+        };
         Ok(match alike.as_slice() {
             [only] if only.as_str() == new => Ok(Repair::Anchor),
             [] if digits(old) == digits(new) && bound() && is_nearest() => Ok(Repair::Anchor),
@@ -414,4 +419,21 @@ fn is_chosen(params: &Params, old: &Local, new: &Local, hit: &Hit) -> bool {
         let keys = [with(path, old.anchor.as_ref()), path.clone(), format!("{path}/")];
         keys.iter().any(|key| params.choose.get(key).is_some_and(is_goal))
     })
+}
+
+/// True for texts that lack more of each other's letters than a number: so many changes don't make one of the other.
+fn are_apart(one: &str, other: &str, changes: usize) -> bool {
+    let sorted = |text: &str| {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let (one, other) = (sorted(one), sorted(other));
+    let (mut a, mut b, mut shared) = (0, 0, 0);
+    while let (Some(x), Some(y)) = (one.get(a), other.get(b)) {
+        shared += usize::from(x == y);
+        a += usize::from(x <= y);
+        b += usize::from(y <= x);
+    }
+    one.len().max(other.len()) - shared > changes
 }
