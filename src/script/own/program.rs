@@ -341,7 +341,7 @@ impl Start<'_> {
                 "`memory`, `disk` and `processes` of `[exec]` bound it; nothing was changed".to_owned()
             }
             _ if ended.timed_out => {
-                "raise `constraints.timeout_ms` or narrow `target.glob`; nothing was changed".to_owned()
+                "raise `constraints.timeout_ms`, and `timeout_ms` of the adapter in `nrv.toml`, or narrow `target.glob`; nothing was changed".to_owned()
             }
             _ => "nothing was changed; `--json` shows the end of its stderr".to_owned(),
         };

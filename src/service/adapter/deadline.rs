@@ -42,6 +42,6 @@ impl Deadline {
             format!("{phase} took longer than `constraints.timeout_ms` allows ({most_ms} ms)"),
         )
         .detail("timeout_ms", *most_ms)
-        .hint("raise `constraints.timeout_ms` or narrow `target.glob`; nothing was changed"))
+        .hint("raise `constraints.timeout_ms`, and `timeout_ms` of the adapter in `nrv.toml`, or narrow `target.glob`; nothing was changed"))
     }
 }

@@ -118,8 +118,9 @@ pub fn survey<T: Send>(
     let listing = ctx.view.list(&input.target.globs(ctx.view)?, ctx.threads)?;
     let looked_at = Globs::parse(looks_at)?;
     let (paths, others): (Vec<_>, Vec<_>) = listing.paths.into_iter().partition(|path| looked_at.matches(path));
-    let limit = "`constraints.max_files`";
-    check_number(paths.len(), input.constraints.max_files, (limit, limit))?;
+    let raised = format!("`constraints.max_files`, and `max_files` of `[adapters.{}]` in `nrv.toml`,", input.tool);
+    let limit = ("`constraints.max_files` or the policy", raised.as_str());
+    check_number(paths.len(), input.constraints.max_files, limit)?;
     let done = AtomicU64::new(0);
     let pulse = || deadline.check(ctx);
     let results = workspace::parallel_map_with(ctx.threads, &paths, Vec::new, |buffer, path| {

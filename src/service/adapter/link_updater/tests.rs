@@ -84,7 +84,10 @@ fn limits_are_refused_with_the_way_out() {
     let refused = |change: fn(&mut Value)| propose_in(folder.path(), 1, &invocation(change)).unwrap_err();
     let error = refused(|input| input["constraints"]["max_files"] = json!(2));
     assert_eq!(error.code(), Code::InvalidInput);
-    assert!(error.hint_text().unwrap().contains("constraints.max_files"));
+    // The policy is the ceiling of the invocation, so that raising one of them may not do.
+    assert_eq!(error.message(), "the glob matches 3 files, more than `constraints.max_files` or the policy allows (2)");
+    let hint = error.hint_text().unwrap();
+    assert!(hint.contains("`constraints.max_files`") && hint.contains("`[adapters.link_updater]`"), "{hint}");
     let error = refused(|input| input["params"]["on_skip"] = json!("error"));
     assert_eq!(
         (error.code(), error.message()),
