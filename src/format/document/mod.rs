@@ -42,13 +42,15 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
+use std::cell::OnceCell;
+
 use serde_json::Value;
 
 use self::{
     draft::Draft,
     edit::{Edit, Edited, Refused},
     source::Source,
-    syntax::{Malformed, Syntax, position},
+    syntax::{Malformed, Syntax},
     tree::{Form, Shape},
 };
 
@@ -56,12 +58,14 @@ use self::{
 #[derive(Debug)]
 pub(crate) struct Document {
     source: Source,
+    /// The places of its line breaks.
+    breaks: OnceCell<Vec<usize>>,
 }
 
 impl Document {
     /// Reads a text as strictly as its syntax says.
     pub(crate) fn parse(syntax: Syntax, text: &str) -> Result<Document, Malformed> {
-        Ok(Document { source: Source::read(syntax, text)? })
+        Ok(Document { source: Source::read(syntax, text)?, breaks: OnceCell::new() })
     }
 
     /// The document as a validator sees it.
@@ -79,7 +83,8 @@ impl Document {
     pub(crate) fn line_of(&self, pointer: &str) -> Option<u32> {
         self.source.value.pointer(pointer)?;
         let (_, at, _) = self.nearest(pointer)?;
-        Some(position(&self.source.text, at).0)
+        let breaks = self.breaks.get_or_init(|| memchr::memchr_iter(b'\n', self.source.text.as_bytes()).collect());
+        u32::try_from(breaks.partition_point(|end| *end < at) + 1).ok()
     }
 
     /// The text of a scalar. A value that an alias or a merge key brings has none.
