@@ -10,6 +10,7 @@ pub mod error;
 pub mod frame;
 pub mod hash;
 pub mod json;
+pub mod language;
 pub mod named;
 pub mod output;
 pub mod path;

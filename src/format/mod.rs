@@ -3,6 +3,7 @@
 //! Nothing here reads the tree or decides. A verifier reads the same formats by the libraries of `audit`, and neither room
 //! names the other.
 
+pub(crate) mod code;
 pub(crate) mod css;
 pub(crate) mod document;
 pub(crate) mod escape;

@@ -19,8 +19,8 @@ const FLOORS: &[&str] = &["base", "format", "audit", "system", "record", "servic
 
 /// Plain data. Each may use those before it.
 const BASE: &[&str] = &[
-    "named", "error", "pulse", "hash", "json", "path", "change", "text", "diff", "seed", "tokens", "batch", "call",
-    "frame", "verdict", "output",
+    "named", "error", "language", "pulse", "hash", "json", "path", "change", "text", "diff", "seed", "tokens", "batch",
+    "call", "frame", "verdict", "output",
 ];
 
 /// Readers of formats: those of proposers and, by other libraries, those of verifiers. They know the base, not each other.

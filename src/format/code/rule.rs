@@ -1,0 +1,178 @@
+//! Rules in the form of ast-grep: a pattern, or documents of YAML with `rule`, `constraints`, `utils`, `transform` and `fix`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use ast_grep_config::{
+    DeserializeEnv, GlobalRules, RuleCollection, RuleConfig, RuleConfigError, SerializableGlobalRule,
+    SerializableRuleConfig, Severity, from_multiple,
+};
+use ast_grep_core::Pattern;
+use serde_json::{Value, json};
+
+use super::{grammar::Grammar, literal};
+use crate::base::{
+    error::{Code, Error},
+    language::Language,
+};
+
+/// Rules that are ready to match.
+pub(crate) struct Rules {
+    pub(super) collection: RuleCollection<Grammar>,
+    /// Texts by rule, of which every file with a match has at least one; none if nothing is known.
+    literals: BTreeMap<String, Vec<String>>,
+    languages: BTreeSet<Language>,
+    /// True if comments `ast-grep-ignore` count.
+    pub(super) is_suppressible: bool,
+}
+
+/// A pattern of ast-grep with its surroundings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PatternText<'a> {
+    /// The language.
+    pub(crate) language: Language,
+    /// The code, with `$NAME` for any node and `$$$NAME` for any number of them.
+    pub(crate) pattern: &'a str,
+    /// The kind of node within the code that is the pattern itself.
+    pub(crate) selector: Option<&'a str>,
+    /// The name of a strictness of ast-grep.
+    pub(crate) strictness: Option<&'a str>,
+    /// The new text, with the same variables.
+    pub(crate) fix: Option<&'a str>,
+}
+
+impl Rules {
+    /// The rule of a pattern. `invalid_input` if it is no code of its language, or its fix has other variables.
+    pub(crate) fn of_pattern(text: PatternText<'_>) -> Result<Self, Error> {
+        let PatternText { language, pattern, selector, strictness, fix } = text;
+        check_pattern(language, pattern, selector)?;
+        let pattern = match (selector, strictness) {
+            (None, None) => Value::from(pattern),
+            _ => {
+                let mut object = json!({"context": pattern});
+                if let Some(selector) = selector {
+                    object["selector"] = selector.into();
+                }
+                if let Some(strictness) = strictness {
+                    object["strictness"] = strictness.into();
+                }
+                object
+            }
+        };
+        Self::of_object(language, &json!({"pattern": pattern}), fix)
+    }
+
+    /// The rule of a rule object, as it stands below `rule` in YAML.
+    pub(crate) fn of_object(language: Language, rule: &Value, fix: Option<&str>) -> Result<Self, Error> {
+        let mut document = json!({"id": "pattern", "language": language.name(), "rule": rule});
+        if let Some(fix) = fix {
+            document["fix"] = fix.into();
+        }
+        // JSON is YAML.
+        let rules = Self::parse(&[document.to_string()], &[])?;
+        Ok(Rules { is_suppressible: false, ..rules })
+    }
+
+    /// The rules of texts in YAML, one a document, with the utility rules that they refer to. Rules that are `off` are left out.
+    pub(crate) fn parse(texts: &[String], utilities: &[String]) -> Result<Self, Error> {
+        let utilities = utility_rules(utilities)?;
+        let mut configs = Vec::new();
+        let mut literals = BTreeMap::new();
+        for text in texts {
+            let documents: Vec<SerializableRuleConfig<Grammar>> = from_multiple(text).map_err(|e| malformed(&e))?;
+            for document in documents {
+                let id = document.id.clone();
+                if literals.insert(id.clone(), literal::required(&document)).is_some() {
+                    return Err(wrong(format!("two rules are called `{id}`")).hint("give each rule an `id` of its own"));
+                }
+                configs.push(RuleConfig::try_from(document, &utilities).map_err(|error| refused(&id, &error))?);
+            }
+        }
+        configs.retain(|config| config.severity != Severity::Off);
+        let languages = configs.iter().map(|config| config.language.0).collect();
+        let collection = RuleCollection::try_new(configs)
+            .map_err(|error| wrong(format!("a rule has a glob that can't be used: {error}")))?;
+        Ok(Rules { collection, literals, languages, is_suppressible: true })
+    }
+
+    /// The names of the rules that rewrite their matches, sorted.
+    pub(crate) fn rewriting(&self) -> BTreeSet<String> {
+        let mut ids = BTreeSet::new();
+        self.collection.for_each_rule(|rule| {
+            if !rule.fixer.is_empty() {
+                ids.insert(rule.id.clone());
+            }
+        });
+        ids
+    }
+
+    /// The languages of the rules.
+    pub(crate) fn languages(&self) -> &BTreeSet<Language> {
+        &self.languages
+    }
+
+    /// The rules for a file, without those that can't match its text.
+    pub(super) fn of_file(&self, path: &str, language: Language, text: &str) -> Vec<&RuleConfig<Grammar>> {
+        let mut rules = self.collection.get_rule_from_lang(Path::new(path), Grammar(language));
+        rules.retain(|rule| self.may_match(&rule.id, text));
+        rules
+    }
+
+    fn may_match(&self, id: &str, text: &str) -> bool {
+        let has = |literal: &String| memchr::memmem::find(text.as_bytes(), literal.as_bytes()).is_some();
+        self.literals.get(id).is_none_or(|literals| literals.is_empty() || literals.iter().any(has))
+    }
+}
+
+/// Utility rules from texts in YAML, one a document.
+fn utility_rules(texts: &[String]) -> Result<GlobalRules, Error> {
+    let mut rules: Vec<SerializableGlobalRule<Grammar>> = Vec::new();
+    for text in texts {
+        rules.extend(from_multiple::<SerializableGlobalRule<Grammar>>(text).map_err(|e| malformed(&e))?);
+    }
+    DeserializeEnv::parse_global_utils(rules)
+        .map_err(|error| wrong(format!("the utility rules are wrong: {}", chain(&error))))
+}
+
+/// `invalid_input` if a pattern is no code.
+fn check_pattern(language: Language, text: &str, selector: Option<&str>) -> Result<(), Error> {
+    let grammar = Grammar(language);
+    let of = |reason: String| {
+        wrong(format!("the pattern `{text}` can't be used for {}: {reason}", language.name())).hint(
+            "a pattern is one complete piece of code; give more code around it, and `selector`, the kind of its node",
+        )
+    };
+    let pattern = match selector {
+        None => Pattern::try_new(text, grammar),
+        Some(selector) => Pattern::contextual(text, selector, grammar),
+    };
+    let pattern = pattern.map_err(|error| of(error.to_string()))?;
+    if pattern.has_error() { Err(of("it has a syntax error".to_owned())) } else { Ok(()) }
+}
+
+fn wrong(message: String) -> Error {
+    Error::new(Code::InvalidInput, message)
+}
+
+fn malformed(error: &dyn std::error::Error) -> Error {
+    wrong(format!("a rule can't be read: {}", chain(error)))
+        .hint("the form of rules is that of ast-grep: https://ast-grep.github.io/reference/yaml.html")
+}
+
+fn refused(id: &str, error: &RuleConfigError) -> Error {
+    wrong(format!("the rule `{id}` can't be used: {}", chain(error))).detail("rule", id)
+}
+
+/// The messages of an error and of its causes, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut parts = vec![error.to_string()];
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        parts.push(error.to_string());
+        cause = error.source();
+    }
+    parts.dedup();
+    parts.iter().map(|part| part.trim().trim_end_matches('.').replace('\n', " ")).collect::<Vec<_>>().join(": ")
+}

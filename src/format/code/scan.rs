@@ -1,0 +1,88 @@
+//! The matches of rules in a text, with their variables and their edits.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use ast_grep_config::{CombinedScan, RuleConfig};
+use ast_grep_core::{NodeMatch, meta_var::MetaVariable, tree_sitter::StrDoc};
+
+use super::{grammar::Grammar, rule::Rules, tree::Tree};
+use crate::base::language::Language;
+
+/// A match of a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Match {
+    /// The rule's name.
+    pub(crate) rule: String,
+    /// Its bytes.
+    pub(crate) range: Range<usize>,
+    /// The bytes of its variables by name: one range, or from the first to the last node of `$$$NAME`.
+    pub(crate) variables: BTreeMap<String, Variable>,
+    /// The edit of its rule; none if the rule has no fix.
+    pub(crate) edit: Option<Edit>,
+}
+
+/// The nodes that a variable stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Variable {
+    /// The node of `$NAME`.
+    Node(Range<usize>),
+    /// The nodes of `$$$NAME`; commas and the like are nodes too.
+    Nodes(Vec<Range<usize>>),
+}
+
+/// New text in place of bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Edit {
+    /// The replaced bytes.
+    pub(crate) range: Range<usize>,
+    /// The new text.
+    pub(crate) text: Vec<u8>,
+}
+
+type Found<'t> = NodeMatch<'t, StrDoc<Grammar>>;
+
+/// Every match in the text of a file, in the order of the text; nested ones too. `path` decides which rules concern the file.
+pub(crate) fn scan(rules: &Rules, path: &str, language: Language, tree: &Tree) -> Vec<Match> {
+    let text = tree.root().text();
+    let configs = rules.of_file(path, language, &text);
+    if configs.is_empty() {
+        return Vec::new();
+    }
+    let mut matches: Vec<Match> = Vec::new();
+    if rules.is_suppressible {
+        let combined = CombinedScan::new(configs);
+        let found = combined.scan(tree, true);
+        matches.extend(found.diffs.iter().map(|(rule, found)| of(rule, found)));
+        matches.extend(found.matches.iter().flat_map(|(rule, all)| all.iter().map(|found| of(rule, found))));
+    } else {
+        for rule in configs {
+            matches.extend(tree.root().find_all(&rule.matcher).map(|found| of(rule, &found)));
+        }
+    }
+    matches.sort_by(|a, b| {
+        let place = |m: &Match| (m.range.start, std::cmp::Reverse(m.range.end));
+        // Of two rules at one place the one that rewrites is first, as ast-grep has it.
+        (place(a), a.edit.is_none(), &a.rule).cmp(&(place(b), b.edit.is_none(), &b.rule))
+    });
+    matches
+}
+
+fn of(rule: &RuleConfig<Grammar>, found: &Found<'_>) -> Match {
+    let edit = rule.fixer.first().map(|fixer| {
+        let edit = found.make_edit(&rule.matcher, fixer);
+        Edit { range: edit.position..edit.position + edit.deleted_length, text: edit.inserted_text }
+    });
+    let env = found.get_env();
+    let variables = env.get_matched_variables().filter_map(|variable| match variable {
+        MetaVariable::Capture(name, _) => {
+            let range = env.get_match(&name)?.range();
+            Some((name, Variable::Node(range)))
+        }
+        MetaVariable::MultiCapture(name) => {
+            let ranges = env.get_multiple_matches(&name).iter().map(|node| node.range()).collect();
+            Some((name, Variable::Nodes(ranges)))
+        }
+        MetaVariable::Dropped(_) | MetaVariable::Multiple => None,
+    });
+    Match { rule: rule.id.clone(), range: found.range(), variables: variables.collect(), edit }
+}
