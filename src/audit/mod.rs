@@ -1,8 +1,9 @@
 //! Readers of file formats for verifiers, by other libraries than those of `format`.
 //!
-//! They find the links of a file and keep everything else for comparison. Neither room names the other, so that a mistake of one
-//! reader is not repeated by the other.
+//! They find the links of a file, or the matches of a rule in code, and keep everything else for comparison. Neither room names the
+//! other, so that a mistake of one reader is not repeated by the other.
 
+pub(crate) mod code;
 pub(crate) mod css;
 pub(crate) mod definition;
 pub(crate) mod document;

@@ -28,6 +28,9 @@ const READERS: &[&str] = &["format", "audit"];
 
 /// Crates that parse formats, each with the side that may name it.
 const PARSERS: &[(&str, &str)] = &[
+    ("ast_grep_config", "format"),
+    ("ast_grep_core", "format"),
+    ("ast_grep_language", "format"),
     ("boon", "audit"),
     ("cssparser", "format"),
     ("comrak", "audit"),

@@ -66,6 +66,11 @@ pub(crate) fn read(syntax: Syntax, text: &str) -> Result<Document, String> {
     Ok(document)
 }
 
+/// Reads a text in YAML with any number of documents, such as a file of rules.
+pub(crate) fn read_stream(text: &str) -> Result<Vec<Document>, String> {
+    yaml::read_all(text)
+}
+
 /// The line of a byte, from 1.
 pub(crate) fn line(text: &str, at: usize) -> u64 {
     let newlines = text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count();
@@ -88,6 +93,8 @@ fn join(pointer: &str, token: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     /// The text of each key and scalar.
@@ -105,6 +112,16 @@ mod tests {
         assert_eq!(value["b"], "1\u{1f600}\n2\n");
         assert_eq!(atoms(Syntax::Yaml, "a: |-\n  x"), ["a", "|-\n  x"]);
         assert_eq!(atoms(Syntax::Json5, "\u{a0}{\u{3000}v:'\u{a0}'\u{feff}}"), ["v", "'\u{a0}'"]);
+    }
+
+    #[test]
+    fn a_stream_has_any_number_of_documents() {
+        let values =
+            |text| read_stream(text).map(|all| all.into_iter().map(|document| document.value).collect::<Vec<_>>());
+        assert_eq!(values(""), Ok(Vec::new()));
+        assert_eq!(values("a: 1\n---\n- 2\n---\n"), Ok(vec![json!({"a": 1}), json!([2]), Value::Null]));
+        assert!(values("a: &x 1\n---\nb: *x\n").is_err());
+        assert!(read(Syntax::Yaml, "a: 1\n---\nb: 2\n").is_err());
     }
 
     #[test]

@@ -12,38 +12,50 @@ const MOST_COPIED: usize = 100_000;
 
 /// Reads a text with one document.
 pub(super) fn read(text: &str) -> Result<Document, String> {
+    let mut documents = read_all(text)?;
+    match documents.len() {
+        0 | 1 => Ok(documents.pop().unwrap_or_default()),
+        _ => Err("it has several documents".to_owned()),
+    }
+}
+
+/// Reads a text with any number of documents.
+pub(super) fn read_all(text: &str) -> Result<Vec<Document>, String> {
     // The parser has places that it calls unfinished, and panics there.
     let result = panic::catch_unwind(|| parsed(text));
     result.unwrap_or_else(|_| Err("the parser can't read it".to_owned()))
 }
 
-fn parsed(text: &str) -> Result<Document, String> {
+fn parsed(text: &str) -> Result<Vec<Document>, String> {
     let (body, places) = prepared(text);
     let mut bytes = body.as_bytes();
     let mut parser = Parser::new();
     parser.set_input_string(&mut bytes);
     let (atoms, brackets) = (Vec::new(), Vec::new());
     let mut reader = Reader { parser, text, places, atoms, brackets, anchors: BTreeMap::new(), copied: 0 };
-    let mut value = None;
+    let mut documents = Vec::new();
     loop {
         let event = reader.next()?;
         match event.data {
             EventData::StreamStart { .. } | EventData::DocumentEnd { .. } => {}
-            EventData::DocumentStart { .. } if value.is_some() => return Err("it has several documents".to_owned()),
             EventData::DocumentStart { version_directive: Some(version), .. }
                 if (version.major, version.minor) != (1, 2) =>
             {
                 return Err("it is of another version than YAML 1.2".to_owned());
             }
             EventData::DocumentStart { .. } => {
+                // An anchor means nothing in the next document.
+                reader.anchors.clear();
                 let event = reader.next()?;
-                value = Some(reader.value(event, String::new(), 0)?);
+                let value = reader.value(event, String::new(), 0)?;
+                let (atoms, brackets) = (std::mem::take(&mut reader.atoms), std::mem::take(&mut reader.brackets));
+                documents.push(Document { value, atoms, brackets });
             }
             EventData::StreamEnd => break,
             _ => return Err("it has an unexpected part".to_owned()),
         }
     }
-    Ok(Document { value: value.unwrap_or_default(), atoms: reader.atoms, brackets: reader.brackets })
+    Ok(documents)
 }
 
 /// The text as the parser reads it, which takes `\r\n` for two line ends and needs one at the end, and the places of its bytes.

@@ -1,0 +1,139 @@
+//! The nodes that variables stand for during a match.
+
+use std::{collections::BTreeMap, rc::Rc};
+
+use tree_sitter::Node;
+
+use super::{grammar::Variable, layout, tree};
+
+/// The variables of a match. A copy costs nothing until it is changed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bindings<'t> {
+    names: Rc<Names<'t>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Names<'t> {
+    one: BTreeMap<String, Node<'t>>,
+    many: BTreeMap<String, Vec<Node<'t>>>,
+    /// Texts that were made of other variables.
+    made: BTreeMap<String, String>,
+}
+
+impl<'t> Bindings<'t> {
+    /// Sets `$NAME`; false if the name stands for another node already.
+    pub(super) fn bind(&mut self, text: &str, name: &str, node: Node<'t>) -> bool {
+        let is_free = self.one(name).is_none_or(|bound| is_same(text, bound, node));
+        if is_free {
+            Rc::make_mut(&mut self.names).one.insert(name.to_owned(), node);
+        }
+        is_free
+    }
+
+    /// Sets `$$$NAME`; false if the name stands for other nodes already. Commas and the like may differ.
+    pub(super) fn bind_many(&mut self, text: &str, name: &str, nodes: Vec<Node<'t>>) -> bool {
+        let is_free = self.names.many.get(name).is_none_or(|bound| {
+            let mut bound = bound.iter().filter(|node| node.is_named());
+            let mut named = nodes.iter().filter(|node| node.is_named());
+            loop {
+                match (bound.next(), named.next()) {
+                    (Some(a), Some(b)) if is_same(text, *a, *b) => {}
+                    (None, None) => break true,
+                    _ => break false,
+                }
+            }
+        });
+        if is_free {
+            Rc::make_mut(&mut self.names).many.insert(name.to_owned(), nodes);
+        }
+        is_free
+    }
+
+    /// The node of `$NAME`.
+    pub(super) fn one(&self, name: &str) -> Option<Node<'t>> {
+        self.names.one.get(name).copied()
+    }
+
+    /// The nodes of `$$$NAME`.
+    pub(super) fn many(&self, name: &str) -> &[Node<'t>] {
+        self.names.many.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The variables with one node, sorted by name.
+    pub(super) fn all_of_one(&self) -> Vec<(String, Node<'t>)> {
+        self.names.one.iter().map(|(name, node)| (name.clone(), *node)).collect()
+    }
+
+    /// The text that was made under a name.
+    pub(super) fn made(&self, name: &str) -> Option<&str> {
+        self.names.made.get(name).map(String::as_str)
+    }
+
+    /// Sets a text that was made of a variable. Its lines lose the indentation that the variable's first line has in the file.
+    pub(super) fn make(&mut self, text: &str, source: &Variable, name: &str, made: String) {
+        let node = match source {
+            Variable::One { name, .. } => self.one(name),
+            Variable::Many(name) => self.many(name).first().copied(),
+            Variable::AnyOne { .. } | Variable::AnyMany => None,
+        };
+        let made = match node {
+            Some(node) => layout::shifted(&made, layout::indentation(text, node.start_byte()), 0),
+            None => made,
+        };
+        Rc::make_mut(&mut self.names).made.insert(name.to_owned(), made);
+    }
+
+    /// The text of a variable.
+    pub(super) fn text<'a>(&'a self, text: &'a str, variable: &Variable) -> Option<&'a str> {
+        match variable {
+            Variable::One { name, .. } => match self.one(name) {
+                Some(node) => Some(tree::text_of(text, node)),
+                None => self.made(name),
+            },
+            Variable::Many(name) => {
+                let (first, last) = (self.many(name).first()?, self.many(name).last()?);
+                text.get(first.start_byte()..last.end_byte())
+            }
+            Variable::AnyOne { .. } | Variable::AnyMany => None,
+        }
+    }
+
+    /// Takes variables over from other bindings; false if one stands for something else here.
+    pub(super) fn take(&mut self, text: &str, from: &Bindings<'t>, names: &[String]) -> bool {
+        names.iter().all(|name| {
+            if let Some(node) = from.one(name) {
+                self.bind(text, name, node)
+            } else if !from.many(name).is_empty() {
+                self.bind_many(text, name, from.many(name).to_vec())
+            } else {
+                if let Some(made) = from.made(name) {
+                    let source = Variable::One { name: name.clone(), is_named: false };
+                    self.make(text, &source, name, made.to_owned());
+                }
+                true
+            }
+        })
+    }
+}
+
+/// True if two nodes are the same code. A node without named children is compared by its text.
+fn is_same(text: &str, a: Node<'_>, b: Node<'_>) -> bool {
+    let mut pairs = vec![(a, b)];
+    while let Some((a, b)) = pairs.pop() {
+        if a.id() == b.id() {
+            continue;
+        }
+        if a.named_child_count() == 0 || b.named_child_count() == 0 {
+            if tree::text_of(text, a) != tree::text_of(text, b) {
+                return false;
+            }
+            continue;
+        }
+        let (children_a, children_b) = (tree::children(a), tree::children(b));
+        if a.kind_id() != b.kind_id() || children_a.len() != children_b.len() {
+            return false;
+        }
+        pairs.extend(children_a.into_iter().zip(children_b));
+    }
+    true
+}

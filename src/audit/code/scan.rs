@@ -1,0 +1,90 @@
+//! The matches of rules in a text.
+
+use std::{cmp::Reverse, ops::Range};
+
+use tree_sitter::{Node, Tree};
+
+use super::{
+    binding::Bindings,
+    judge::{Edit, Judge},
+    rule::Config,
+    rules::Rules,
+    suppression::Suppressions,
+    tree,
+};
+use crate::base::{error::Error, language::Language, pulse::Pulse};
+
+/// The number of nodes between two looks at the pulse.
+const NODES_PER_PULSE: usize = 256;
+
+/// A match of a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Match {
+    /// The rule's name.
+    pub(crate) rule: String,
+    /// Its bytes.
+    pub(crate) range: Range<usize>,
+    /// The edit of its rule; none if the rule has no fix.
+    pub(crate) edit: Option<Edit>,
+}
+
+/// Every match in the text of a file, in the order of the text; nested ones too. `path` decides which rules concern the file.
+pub(crate) fn matches(
+    rules: &Rules,
+    path: &str,
+    language: Language,
+    text: &str,
+    pulse: Pulse<'_>,
+) -> Result<Vec<Match>, Error> {
+    let of_file = |config: &&Config| {
+        config.language == language
+            && config.ignores.as_ref().is_none_or(|globs| !globs.is_match(path))
+            && config.files.as_ref().is_none_or(|globs| globs.is_match(path))
+    };
+    let configs: Vec<&Config> = rules.configs.iter().filter(of_file).collect();
+    if configs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let tree = tree::parse(language, text, pulse)?;
+    let mut found = found(rules, &configs, text, &tree, pulse)?;
+    found.sort_by(|a, b| {
+        let place = |m: &Match| (m.range.start, Reverse(m.range.end));
+        // Of two rules at one place the one that rewrites is first.
+        (place(a), a.edit.is_none(), &a.rule).cmp(&(place(b), b.edit.is_none(), &b.rule))
+    });
+    Ok(found)
+}
+
+fn found(rules: &Rules, configs: &[&Config], text: &str, tree: &Tree, pulse: Pulse<'_>) -> Result<Vec<Match>, Error> {
+    let root = tree.root_node();
+    let suppressions = match rules.is_suppressible {
+        true => Suppressions::read(text, root),
+        false => Suppressions::default(),
+    };
+    let mut found = Vec::new();
+    if suppressions.is_everything() {
+        return Ok(found);
+    }
+    for (count, node) in tree::descend(root).enumerate() {
+        if count % NODES_PER_PULSE == 0 {
+            pulse()?;
+        }
+        for config in configs {
+            let named = &config.named;
+            let judge = Judge { text, root, named, utilities: &rules.utilities, call: None, exported: None };
+            if let Some(one) = of_node(config, &judge, node)
+                && !suppressions.has(&config.id, node)
+            {
+                found.push(one);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn of_node<'t>(config: &Config, judge: &Judge<'_, 't>, node: Node<'t>) -> Option<Match> {
+    let mut bindings = Bindings::default();
+    let node = judge.core(&config.core, &config.rewriters, node, &mut bindings)?;
+    let edit = config.fix.as_ref().map(|fix| judge.edit(fix, node, &bindings));
+    Some(Match { rule: config.id.clone(), range: node.byte_range(), edit })
+}

@@ -1,0 +1,181 @@
+//! Syntax trees: parsing that can be cancelled, the ways through a tree, the count of its errors, and the comparison of two trees.
+
+use std::ops::{ControlFlow, Range};
+
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree, TreeCursor};
+
+use super::grammar;
+use crate::base::{
+    error::{Code, Error},
+    language::Language,
+    pulse::Pulse,
+};
+
+/// Parses a text. An error is that of `pulse`, or a grammar that can't be used.
+pub(super) fn parse(language: Language, text: &str, pulse: Pulse<'_>) -> Result<Tree, Error> {
+    let failed = |reason: String| Error::new(Code::Internal, format!("the parser of {} {reason}", language.name()));
+    let mut parser = Parser::new();
+    parser.set_language(&grammar::grammar(language)).map_err(|error| failed(format!("can't be used: {error}")))?;
+    let mut stopped = None;
+    let mut progress = |_: &ParseState| match pulse() {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            stopped = Some(error);
+            ControlFlow::Break(())
+        }
+    };
+    let options = ParseOptions::new().progress_callback(&mut progress);
+    let bytes = text.as_bytes();
+    let tree = parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
+    match (tree, stopped) {
+        (_, Some(error)) => Err(error),
+        (Some(tree), None) => Ok(tree),
+        (None, None) => Err(failed("gave no tree".to_owned())),
+    }
+}
+
+/// The number of syntax errors of a text: of parts that were not understood, and of parts that are missing.
+pub(crate) fn errors(language: Language, text: &str, pulse: Pulse<'_>) -> Result<u64, Error> {
+    let tree = parse(language, text, pulse)?;
+    let root = tree.root_node();
+    if !root.has_error() {
+        return Ok(0);
+    }
+    Ok(descend(root).filter(|node| node.is_error() || node.is_missing()).count() as u64)
+}
+
+/// The text of a node; empty if the node is not of that text.
+pub(super) fn text_of<'t>(text: &'t str, node: Node<'_>) -> &'t str {
+    text.get(node.byte_range()).unwrap_or_default()
+}
+
+/// A node and everything below it, each before its children.
+pub(super) fn descend(node: Node<'_>) -> Descent<'_> {
+    Descent { cursor: Some(node.walk()) }
+}
+
+/// The walk of [`descend`].
+pub(super) struct Descent<'t> {
+    cursor: Option<TreeCursor<'t>>,
+}
+
+impl<'t> Iterator for Descent<'t> {
+    type Item = Node<'t>;
+
+    fn next(&mut self) -> Option<Node<'t>> {
+        let cursor = self.cursor.as_mut()?;
+        let node = cursor.node();
+        if !cursor.goto_first_child() {
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    self.cursor = None;
+                    break;
+                }
+            }
+        }
+        Some(node)
+    }
+}
+
+/// The children of a node.
+pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    node.children(&mut node.walk()).collect()
+}
+
+/// The nodes around a node, from its parent to the root.
+pub(super) fn ancestors<'t>(root: Node<'t>, node: Node<'t>) -> Vec<Node<'t>> {
+    let mut path = Vec::new();
+    let mut at = Some(root);
+    while let Some(outer) = at.filter(|outer| outer.id() != node.id()) {
+        path.push(outer);
+        at = outer.child_with_descendant(node);
+    }
+    path.reverse();
+    path
+}
+
+/// The nodes after a node with the same parent, or those before it from the nearest on.
+pub(super) fn siblings(node: Node<'_>, is_after: bool) -> impl Iterator<Item = Node<'_>> {
+    let mut cursor = node.parent().unwrap_or(node).walk();
+    cursor.goto_first_child_for_byte(node.start_byte());
+    std::iter::from_fn(move || {
+        let moved = if is_after { cursor.goto_next_sibling() } else { cursor.goto_previous_sibling() };
+        moved.then(|| cursor.node())
+    })
+}
+
+/// True if two texts have the same tree with the same words, so that only blanks and line ends between words differ.
+pub(crate) fn same_but_for_layout(language: Language, a: &str, b: &str) -> bool {
+    let words = |text| parse(language, text, &|| Ok(())).map(|tree| words(text, &tree)).ok();
+    match (words(a), words(b)) {
+        (Some(a), Some(b)) => a == b,
+        _ => false,
+    }
+}
+
+/// A step of the walk through a tree: the kind of a node, and the text of one without children.
+#[derive(PartialEq, Eq)]
+struct Word<'t> {
+    depth: u32,
+    kind: u16,
+    text: &'t str,
+    /// The text since the word before, unless it is blank. Some grammars have no node for a part of a string.
+    gap: &'t str,
+}
+
+fn words<'t>(text: &'t str, tree: &Tree) -> Vec<Word<'t>> {
+    let mut words = Vec::new();
+    let mut cursor = tree.walk();
+    let mut end = 0;
+    let gap = |range: Range<usize>| text.get(range).filter(|gap| !gap.trim().is_empty()).unwrap_or_default();
+    loop {
+        let node = cursor.node();
+        let mut word = Word { depth: cursor.depth(), kind: node.kind_id(), text: "", gap: "" };
+        if node.child_count() == 0 {
+            word.text = text_of(text, node);
+            word.gap = gap(end..node.start_byte());
+            end = node.end_byte();
+        }
+        words.push(word);
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                words.push(Word { depth: 0, kind: 0, text: "", gap: gap(end..text.len()) });
+                return words;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_counted() {
+        let count = |language, text| errors(language, text, &|| Ok(())).unwrap();
+        assert_eq!(count(Language::JavaScript, "let a = 1;\n"), 0);
+        assert!(count(Language::JavaScript, "let a = 1;\nlet b = ;\n") > 0);
+        assert!(count(Language::Python, "def f(:\n    pass\n") > 0);
+    }
+
+    #[test]
+    fn a_pulse_ends_the_parser() {
+        let stop = || Err(Error::new(Code::Cancelled, "it was cancelled"));
+        let error = errors(Language::JavaScript, &"f(".repeat(200_000), &stop).unwrap_err();
+        assert_eq!(error.code(), Code::Cancelled);
+    }
+
+    #[test]
+    fn layout_is_blanks_between_words() {
+        let same = |language, a, b| same_but_for_layout(language, a, b);
+        assert!(same(Language::JavaScript, "f(\n  a,\n  b)", "f(a, b)"));
+        assert!(!same(Language::JavaScript, "f('a b')", "f('a  b')"));
+        assert!(!same(Language::JavaScript, "f(a)", "f(a,)"));
+        assert!(same(Language::Python, "if a:\n  b()\n  c()\n", "if a:\n    b()\n    c()\n"));
+        assert!(!same(Language::Python, "if a:\n  b()\n  c()\n", "if a:\n  b()\nc()\n"));
+        assert!(!same(Language::Rust, "fn f() { /* a */ }", "fn f() { /*  a */ }"));
+    }
+}
