@@ -32,7 +32,8 @@ pub(crate) fn rewrite(
     pulse: Pulse<'_>,
 ) -> Result<Option<Rewritten>, Error> {
     let mut edits = 0;
-    let before = tree.root().text().into_owned();
+    // The root's text would begin at the first word.
+    let before = tree.source().to_owned();
     let mut text = before.clone();
     let mut found = matches.to_vec();
     for _ in 0..MOST_PASSES {
@@ -99,6 +100,11 @@ mod tests {
         check(Language::JavaScript, rule, "foo(1); x(foo(foo(2)));\n", "bar(1); x(bar(bar(2)));\n");
         check(Language::Python, rule, "foo(1)\nif x:\n    foo(foo(2))\n", "bar(1)\nif x:\n    bar(bar(2))\n");
         check(Language::Rust, rule, "fn f() { foo(1) }", "fn f() { bar(1) }");
+    }
+
+    #[test]
+    fn blank_lines_before_the_first_word_stay() {
+        check(Language::Go, ("g($A)", "h($A)"), "\n\nfunc f() { g(1) }\n", "\n\nfunc f() { h(1) }\n");
     }
 
     #[test]

@@ -43,8 +43,7 @@ type Found<'t> = NodeMatch<'t, StrDoc<Grammar>>;
 
 /// Every match in the text of a file, in the order of the text; nested ones too. `path` decides which rules concern the file.
 pub(crate) fn scan(rules: &Rules, path: &str, language: Language, tree: &Tree) -> Vec<Match> {
-    let text = tree.root().text();
-    let configs = rules.of_file(path, language, &text);
+    let configs = rules.of_file(path, language, tree.source());
     if configs.is_empty() {
         return Vec::new();
     }
