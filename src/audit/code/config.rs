@@ -56,7 +56,8 @@ pub(super) fn config(id: &str, value: &Value, utilities: &Utilities) -> Result<O
             rewriters.insert(id.to_owned(), Rewriter { core, fix });
         }
     }
-    let cores = rewriters.values().map(|rewriter| &rewriter.core).chain([&core]);
+    // A file without rewriters may name any; they rewrite nothing.
+    let cores = rewriters.values().map(|rewriter| &rewriter.core).chain((!rewriters.is_empty()).then_some(&core));
     for (_, change) in cores.flat_map(|core| &core.transform) {
         let Way::Rewrite { rewriters: chosen, .. } = &change.way else { continue };
         if let Some(unknown) = chosen.iter().find(|name| !rewriters.contains_key(*name)) {

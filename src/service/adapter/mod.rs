@@ -19,6 +19,10 @@ mod adapters;
 mod context;
 mod record_files;
 
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "corpora are files of the repository, and rounds a setting of its tests")]
+mod code_agreement;
+
 use serde_json::Value;
 
 pub use self::{adapters::Adapters, context::Context};

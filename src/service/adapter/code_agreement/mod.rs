@@ -1,0 +1,113 @@
+//! The agreement of the two implementations of ast-grep's rules: that of proposers, by its libraries, and that of verifiers, by a
+//! matcher of our own. A disagreement would refuse a right change.
+
+mod published;
+mod random;
+mod written;
+
+use std::{
+    fs::File,
+    io::Read,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+};
+
+use flate2::read::GzDecoder;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{
+    audit::code as audit,
+    base::{error::Error, language::Language},
+    format::code as format,
+};
+
+/// A match as both sides give it: the rule, its bytes, and the bytes and the text of its edit.
+type Found = (String, usize, usize, Option<(usize, usize, String)>);
+
+/// The rules of one side or of the other, from the same input.
+struct Pair {
+    proposer: format::rule::Rules,
+    verifier: audit::rules::Rules,
+}
+
+/// A pattern with its surroundings.
+#[derive(Clone, Copy, Debug)]
+struct Pattern<'a> {
+    pattern: &'a str,
+    selector: Option<&'a str>,
+    strictness: Option<&'a str>,
+    fix: Option<&'a str>,
+}
+
+/// Cases of `tests/corpora/ast-grep-rules`.
+fn cases<T: DeserializeOwned>(name: &str) -> Vec<T> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/corpora/ast-grep-rules/{name}.jsonl.gz"));
+    let mut text = String::new();
+    GzDecoder::new(File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The rules of a pattern; the error is that of the proposer. The verifier must not refuse what the proposer accepts.
+fn of_pattern(language: Language, pattern: Pattern<'_>) -> Result<Pair, Error> {
+    let Pattern { pattern, selector, strictness, fix } = pattern;
+    let text = format::rule::PatternText { language, pattern, selector, strictness, fix };
+    let proposer = format::rule::Rules::of_pattern(text)?;
+    let text = audit::rules::PatternText { language, pattern, selector, strictness, fix };
+    let verifier = audit::rules::Rules::of_pattern(text);
+    Ok(Pair { proposer, verifier: verifier.unwrap_or_else(|error| panic!("{text:?}: {error}")) })
+}
+
+/// The rules of a rule object.
+fn of_object(language: Language, rule: &Value, fix: Option<&str>) -> Result<Pair, Error> {
+    let proposer = format::rule::Rules::of_object(language, rule, fix)?;
+    let verifier = audit::rules::Rules::of_object(language, rule, fix);
+    Ok(Pair { proposer, verifier: verifier.unwrap_or_else(|error| panic!("{rule}: {error}")) })
+}
+
+/// The rules of texts in YAML.
+fn of_texts(texts: &[String], utilities: &[String]) -> Result<Pair, Error> {
+    let proposer = format::rule::Rules::parse(texts, utilities)?;
+    let verifier = audit::rules::Rules::parse(texts, utilities);
+    Ok(Pair { proposer, verifier: verifier.unwrap_or_else(|error| panic!("{texts:?}: {error}")) })
+}
+
+impl Pair {
+    /// The matches in a text, on which both sides have to agree, as on the rewritten text. None if ast-grep panics.
+    #[track_caller]
+    fn matches(&self, path: &str, language: Language, text: &str, about: &str) -> Option<Vec<Found>> {
+        let pulse = || Ok(());
+        assert_eq!(self.proposer.languages(), self.verifier.languages(), "{about}");
+        assert_eq!(self.proposer.rewriting(), self.verifier.rewriting(), "{about}");
+        let tree = format::tree::parse(language, text, &pulse).unwrap();
+        // A build with assertions stops at marks before `$$$`, which a build for release goes over.
+        let scan = || format::scan::scan(&self.proposer, path, language, &tree);
+        let found = catch_unwind(AssertUnwindSafe(scan)).ok()?;
+        let of_proposer: Vec<Found> = found.iter().map(of_proposer).collect();
+        let matches = audit::scan::matches(&self.verifier, path, language, text, &pulse).unwrap();
+        let of_verifier: Vec<Found> = matches.into_iter().map(of_verifier).collect();
+        assert_eq!(of_proposer, of_verifier, "{about}\n---\n{text}");
+        let rewrite = || format::rewrite::rewrite(&self.proposer, (path, language), (&tree, &found), &pulse);
+        let proposed = catch_unwind(AssertUnwindSafe(rewrite)).ok()?;
+        let proposed = proposed.map(|rewritten| rewritten.map(|rewritten| (rewritten.text, rewritten.edits)));
+        let verified = audit::rewrite::rewritten(&self.verifier, path, language, text, &pulse);
+        let code = |error: Error| error.code();
+        assert_eq!(proposed.map_err(code), verified.map_err(code), "{about}\n---\n{text}");
+        let errors = format::tree::error_lines(&tree).len() as u64;
+        assert_eq!(audit::tree::errors(language, text, &pulse).unwrap(), errors, "{about}");
+        Some(of_verifier)
+    }
+}
+
+fn of_proposer(found: &format::scan::Match) -> Found {
+    let edit = found.edit.as_ref().map(|edit| {
+        let text = String::from_utf8(edit.text.clone()).expect("edits are whole characters");
+        (edit.range.start, edit.range.end, text)
+    });
+    (found.rule.clone(), found.range.start, found.range.end, edit)
+}
+
+fn of_verifier(found: audit::scan::Match) -> Found {
+    let edit = found.edit.map(|edit| (edit.range.start, edit.range.end, edit.text));
+    (found.rule, found.range.start, found.range.end, edit)
+}
