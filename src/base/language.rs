@@ -43,29 +43,33 @@ pub enum Language {
     Yaml,
 }
 
-/// A language, its names from the usual one on, and the endings of its files.
+/// A language, its names from the usual one on, and the globs of its files.
 type Row = (Language, &'static [&'static str], &'static [&'static str]);
 
 /// Every language, sorted by its usual name. The names are those of ast-grep.
 const TABLE: &[Row] = &[
-    (Language::Bash, &["bash"], &["sh", "bash", "bats", "ksh", "zsh"]),
-    (Language::C, &["c"], &["c", "h"]),
-    (Language::Cpp, &["cpp", "c++", "cc", "cxx"], &["cc", "cpp", "c++", "cxx", "hpp", "hh", "cu", "ino"]),
-    (Language::CSharp, &["csharp", "cs"], &["cs"]),
-    (Language::Css, &["css"], &["css"]),
-    (Language::Go, &["go", "golang"], &["go"]),
-    (Language::Html, &["html"], &["html", "htm", "xhtml"]),
-    (Language::Java, &["java"], &["java"]),
-    (Language::JavaScript, &["javascript", "js", "jsx"], &["js", "cjs", "mjs", "jsx"]),
-    (Language::Json, &["json"], &["json"]),
-    (Language::Kotlin, &["kotlin", "kt"], &["kt", "ktm", "kts"]),
-    (Language::Php, &["php"], &["php"]),
-    (Language::Python, &["python", "py"], &["py", "py3", "pyi", "bzl", "bazel"]),
-    (Language::Ruby, &["ruby", "rb"], &["rb", "rbw", "gemspec"]),
-    (Language::Rust, &["rust", "rs"], &["rs"]),
-    (Language::Tsx, &["tsx"], &["tsx"]),
-    (Language::TypeScript, &["typescript", "ts"], &["ts", "cts", "mts"]),
-    (Language::Yaml, &["yaml", "yml"], &["yaml", "yml"]),
+    (Language::Bash, &["bash"], &["**/*.sh", "**/*.bash", "**/*.bats", "**/*.ksh", "**/*.zsh"]),
+    (Language::C, &["c"], &["**/*.c", "**/*.h"]),
+    (
+        Language::Cpp,
+        &["cpp", "c++", "cc", "cxx"],
+        &["**/*.cc", "**/*.cpp", "**/*.c++", "**/*.cxx", "**/*.hpp", "**/*.hh", "**/*.cu", "**/*.ino"],
+    ),
+    (Language::CSharp, &["csharp", "cs"], &["**/*.cs"]),
+    (Language::Css, &["css"], &["**/*.css"]),
+    (Language::Go, &["go", "golang"], &["**/*.go"]),
+    (Language::Html, &["html"], &["**/*.html", "**/*.htm", "**/*.xhtml"]),
+    (Language::Java, &["java"], &["**/*.java"]),
+    (Language::JavaScript, &["javascript", "js", "jsx"], &["**/*.js", "**/*.cjs", "**/*.mjs", "**/*.jsx"]),
+    (Language::Json, &["json"], &["**/*.json"]),
+    (Language::Kotlin, &["kotlin", "kt"], &["**/*.kt", "**/*.ktm", "**/*.kts"]),
+    (Language::Php, &["php"], &["**/*.php"]),
+    (Language::Python, &["python", "py"], &["**/*.py", "**/*.py3", "**/*.pyi", "**/*.bzl", "**/*.bazel"]),
+    (Language::Ruby, &["ruby", "rb"], &["**/*.rb", "**/*.rbw", "**/*.gemspec"]),
+    (Language::Rust, &["rust", "rs"], &["**/*.rs"]),
+    (Language::Tsx, &["tsx"], &["**/*.tsx"]),
+    (Language::TypeScript, &["typescript", "ts"], &["**/*.ts", "**/*.cts", "**/*.mts"]),
+    (Language::Yaml, &["yaml", "yml"], &["**/*.yaml", "**/*.yml"]),
 ];
 
 impl Language {
@@ -79,8 +83,8 @@ impl Language {
         self.row().1[0]
     }
 
-    /// The endings of its files, without the dot.
-    pub fn endings(self) -> &'static [&'static str] {
+    /// The globs of its files, each by an ending.
+    pub fn globs(self) -> &'static [&'static str] {
         self.row().2
     }
 
@@ -102,7 +106,8 @@ impl Language {
     /// The language of a file by the ending of its name; none if it is not known.
     pub fn of_path(path: &str) -> Option<Self> {
         let (_, ending) = path.rsplit('/').next()?.rsplit_once('.')?;
-        TABLE.iter().find(|row| row.2.contains(&ending)).map(|row| row.0)
+        let is_its = |glob: &&str| glob.strip_prefix("**/*.") == Some(ending);
+        TABLE.iter().find(|row| row.2.iter().any(|glob| is_its(&glob))).map(|row| row.0)
     }
 
     fn row(self) -> &'static Row {
@@ -120,7 +125,7 @@ mod tests {
         let languages: Vec<Language> = Language::all().collect();
         assert!(languages.iter().all(|language| language.row().0 == *language));
         assert!(languages.windows(2).all(|pair| pair[0].name() < pair[1].name()));
-        let mut endings: Vec<&str> = languages.iter().flat_map(|language| language.endings().iter().copied()).collect();
+        let mut endings: Vec<&str> = languages.iter().flat_map(|language| language.globs().iter().copied()).collect();
         let all = endings.len();
         endings.sort_unstable();
         endings.dedup();

@@ -61,9 +61,8 @@ fn pass(text: &str, found: &[Match]) -> (Vec<u8>, u64) {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let (mut at, mut made) = (0, 0);
-    for Edit { range, text } in found.iter().filter_map(|found| found.edit.as_ref()) {
-        let is_same = bytes.get(range.clone()).is_some_and(|old| old == text.as_slice());
-        if range.start < at || is_same || range.end > bytes.len() {
+    for Edit { range, text } in found.iter().filter_map(|found| found.effect(text)) {
+        if range.start < at || range.end > bytes.len() {
             continue;
         }
         out.extend_from_slice(&bytes[at..range.start]);

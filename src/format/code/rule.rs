@@ -97,20 +97,20 @@ impl Rules {
         Ok(Rules { collection, literals, languages, is_suppressible: true })
     }
 
-    /// The names of the rules that rewrite their matches, sorted.
-    pub(crate) fn rewriting(&self) -> BTreeSet<String> {
-        let mut ids = BTreeSet::new();
+    /// The language of a rule.
+    pub(crate) fn language_of(&self, id: &str) -> Option<Language> {
+        let mut language = None;
         self.collection.for_each_rule(|rule| {
-            if !rule.fixer.is_empty() {
-                ids.insert(rule.id.clone());
+            if rule.id == id {
+                language = Some(rule.language.0);
             }
         });
-        ids
+        language
     }
 
-    /// The languages of the rules.
-    pub(crate) fn languages(&self) -> &BTreeSet<Language> {
-        &self.languages
+    /// True if a rule may match in a text.
+    pub(crate) fn concern(&self, path: &str, language: Language, text: &str) -> bool {
+        self.languages.contains(&language) && !self.of_file(path, language, text).is_empty()
     }
 
     /// The rules for a file, without those that can't match its text.
@@ -162,7 +162,9 @@ fn malformed(error: &dyn std::error::Error) -> Error {
 }
 
 fn refused(id: &str, error: &RuleConfigError) -> Error {
-    wrong(format!("the rule `{id}` can't be used: {}", chain(error))).detail("rule", id)
+    wrong(format!("the rule `{id}` can't be used: {}", chain(error)))
+        .detail("rule", id)
+        .hint("https://ast-grep.github.io/reference/rule.html lists the parts of a rule")
 }
 
 /// The messages of an error and of its causes, in one line.

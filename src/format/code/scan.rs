@@ -19,6 +19,16 @@ pub(crate) struct Match {
     pub(crate) variables: BTreeMap<String, Variable>,
     /// The edit of its rule; none if the rule has no fix.
     pub(crate) edit: Option<Edit>,
+    /// The message of its rule; empty if there is none.
+    pub(crate) message: String,
+}
+
+impl Match {
+    /// The edit, if it alters the text.
+    pub(crate) fn effect(&self, text: &str) -> Option<&Edit> {
+        let is_same = |edit: &&Edit| text.as_bytes().get(edit.range.clone()) == Some(edit.text.as_slice());
+        self.edit.as_ref().filter(|edit| !is_same(edit))
+    }
 }
 
 /// The nodes that a variable stands for.
@@ -66,6 +76,17 @@ pub(crate) fn scan(rules: &Rules, path: &str, language: Language, tree: &Tree) -
     matches
 }
 
+/// The matches of one rule in a text of its language, whatever the file.
+pub(crate) fn scan_rule(rules: &Rules, id: &str, tree: &Tree) -> Vec<Match> {
+    let mut matches = Vec::new();
+    rules.collection.for_each_rule(|rule| {
+        if rule.id == id {
+            matches.extend(tree.root().find_all(&rule.matcher).map(|found| of(rule, &found)));
+        }
+    });
+    matches
+}
+
 fn of(rule: &RuleConfig<Grammar>, found: &Found<'_>) -> Match {
     let edit = rule.fixer.first().map(|fixer| {
         let edit = found.make_edit(&rule.matcher, fixer);
@@ -83,5 +104,6 @@ fn of(rule: &RuleConfig<Grammar>, found: &Found<'_>) -> Match {
         }
         MetaVariable::Dropped(_) | MetaVariable::Multiple => None,
     });
-    Match { rule: rule.id.clone(), range: found.range(), variables: variables.collect(), edit }
+    let variables = variables.collect();
+    Match { rule: rule.id.clone(), range: found.range(), variables, edit, message: rule.get_message(found) }
 }

@@ -54,6 +54,11 @@ pub(crate) fn parse(language: Language, text: &str, pulse: Pulse<'_>) -> Result<
     })
 }
 
+/// True if a part of the text was not understood.
+pub(crate) fn has_errors(tree: &Tree) -> bool {
+    tree.root().get_inner_node().has_error()
+}
+
 /// The lines of the errors of a tree, from 1 and in order; none if the whole text was understood.
 pub(crate) fn error_lines(tree: &Tree) -> Vec<u64> {
     let root = tree.root();
