@@ -7,6 +7,7 @@
 //! - Matching: `judge` judges nodes by rules, `unify` by patterns, and `binding` holds variables.
 //! - Writing: `template` and `transform` make texts, and `layout` indents them.
 
+pub(crate) mod need;
 pub(crate) mod rewrite;
 pub(crate) mod rules;
 pub(crate) mod scan;

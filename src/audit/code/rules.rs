@@ -89,9 +89,13 @@ impl Rules {
         Ok(Rules { configs, utilities, is_suppressible: true, languages })
     }
 
-    /// The names of the rules that rewrite their matches, sorted.
-    pub(crate) fn rewriting(&self) -> BTreeSet<String> {
-        self.configs.iter().filter(|config| config.fix.is_some()).map(|config| config.id.clone()).collect()
+    /// The rules for a file.
+    pub(super) fn of_file<'r>(&'r self, path: &'r str, language: Language) -> impl Iterator<Item = &'r Config> {
+        self.configs.iter().filter(move |config| {
+            config.language == language
+                && config.ignores.as_ref().is_none_or(|globs| !globs.is_match(path))
+                && config.files.as_ref().is_none_or(|globs| globs.is_match(path))
+        })
     }
 
     /// The languages of the rules.

@@ -36,12 +36,7 @@ pub(crate) fn matches(
     text: &str,
     pulse: Pulse<'_>,
 ) -> Result<Vec<Match>, Error> {
-    let of_file = |config: &&Config| {
-        config.language == language
-            && config.ignores.as_ref().is_none_or(|globs| !globs.is_match(path))
-            && config.files.as_ref().is_none_or(|globs| globs.is_match(path))
-    };
-    let configs: Vec<&Config> = rules.configs.iter().filter(of_file).collect();
+    let configs: Vec<&Config> = rules.of_file(path, language).collect();
     if configs.is_empty() {
         return Ok(Vec::new());
     }
