@@ -18,5 +18,5 @@ pub(in crate::host) fn domains(adapters: &Adapters, policy: &Policy, adapter: Op
         return Vec::new();
     }
     let domain = |one: &&'_ dyn Adapter| Domain { adapter: one.name().to_owned(), globs: owned(&one.domain()) };
-    adapters.all().iter().map(domain).collect()
+    adapters.all().iter().map(domain).filter(|domain| !domain.globs.is_empty()).collect()
 }

@@ -2,6 +2,7 @@
 //!
 //! An adapter reads through a [`Context`] and returns data; it never writes. The host judges, applies and records.
 
+pub mod code_rewrite;
 pub mod contract;
 pub mod counts;
 pub mod deadline;
@@ -36,8 +37,12 @@ use crate::{
     system::schema::Schema,
 };
 
+/// The reason to leave a file alone that is no code of its language.
+const SYNTAX_ERROR: &str = "it has a syntax error";
+
 /// Every built-in adapter, sorted by name.
 pub const ADAPTERS: &[&dyn Adapter] = &[
+    &code_rewrite::CodeRewrite,
     &intra_repo_link_fixer::IntraRepoLinkFixer,
     &json_schema_migrator::JsonSchemaMigrator,
     &link_updater::LinkUpdater,
@@ -106,7 +111,7 @@ pub trait Adapter: Send + Sync {
     /// The counts of the baseline and of the changes.
     fn counts(&self) -> Counted<'_>;
 
-    /// Globs of the files that only this adapter may change under strict tools.
+    /// Globs of the files that only this adapter may change under strict tools; none if it owns no files.
     fn domain(&self) -> Vec<&str>;
 
     /// Globs of the files that it reads for this input; it ignores all others under the target.

@@ -58,6 +58,18 @@ fn fixer() -> Task {
     }
 }
 
+fn rewriter() -> Task {
+    Task {
+        tool: "code_rewrite",
+        glob: "web/**/*.js",
+        params: json!({"pattern": "log($A)", "fix": "trace($A)"}),
+        texts: |index| {
+            ["log", "trace"].map(|name| format!("run({index}, () => {{\n  {name}({name}({index}));\n}});\n"))
+        },
+        name: |index| format!("web/{}/{index}.js", index % 7),
+    }
+}
+
 fn heading_case() -> Task {
     Task {
         tool: "heading_case",
@@ -120,6 +132,7 @@ impl Task {
         let command: &'static [&'static str] = match self.tool {
             "json_schema_migrator" => &["dta", "run", "json_schema_migrator", "--input", "../input.json", "--yes"],
             "intra_repo_link_fixer" => &["dta", "run", "intra_repo_link_fixer", "--input", "../input.json", "--yes"],
+            "code_rewrite" => &["dta", "run", "code_rewrite", "--input", "../input.json", "--yes"],
             "heading_case" => &["dta", "run", "heading_case", "--input", "../input.json", "--yes"],
             _ => &["dta", "run", "sort_imports", "--input", "../input.json", "--yes"],
         };
@@ -135,6 +148,11 @@ fn a_migration_of_json_killed_at_any_moment_changed_everything_or_nothing() {
 #[test]
 fn a_repair_of_links_killed_at_any_moment_changed_everything_or_nothing() {
     fixer().killed(Site::new(0));
+}
+
+#[test]
+fn a_rewriting_of_code_killed_at_any_moment_changed_everything_or_nothing() {
+    rewriter().killed(Site::new(0));
 }
 
 #[test]

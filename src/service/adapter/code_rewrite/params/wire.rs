@@ -1,0 +1,97 @@
+//! The parameters on the wire, as plain types.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    base::{
+        error::{Code, Error},
+        language::Language,
+    },
+    service::adapter::survey::OnSkip,
+};
+
+/// `params` of an invocation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in super::super) struct Params {
+    /// A pattern of code.
+    #[serde(default)]
+    pub(in super::super) pattern: Option<String>,
+    /// The kind of the node within the pattern.
+    #[serde(default)]
+    pub(in super::super) selector: Option<String>,
+    /// The name of a strictness.
+    #[serde(default)]
+    pub(in super::super) strictness: Option<String>,
+    /// A rule object.
+    #[serde(default)]
+    pub(in super::super) rule: Option<Value>,
+    /// The new text of a match.
+    #[serde(default)]
+    pub(in super::super) fix: Option<String>,
+    /// The name of the language.
+    #[serde(default)]
+    lang: Option<String>,
+    /// Files or folders of rules.
+    #[serde(default)]
+    pub(in super::super) rules: Paths,
+    /// Files or folders of utility rules.
+    #[serde(default)]
+    pub(in super::super) utils: Paths,
+    /// Files or folders of tests of the rules.
+    #[serde(default)]
+    pub(in super::super) tests: Paths,
+    /// True if files with syntax errors are rewritten too.
+    #[serde(default)]
+    pub(in super::super) allow_errors: bool,
+    /// The treatment of a file that is left alone.
+    #[serde(default)]
+    pub(in super::super) on_skip: OnSkip,
+}
+
+/// One path, or several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(in super::super) enum Paths {
+    /// A single path.
+    One(String),
+    /// A list of them.
+    Many(Vec<String>),
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Paths::Many(Vec::new())
+    }
+}
+
+impl Paths {
+    /// The paths.
+    pub(in super::super) fn list(&self) -> &[String] {
+        match self {
+            Paths::One(path) => std::slice::from_ref(path),
+            Paths::Many(paths) => paths,
+        }
+    }
+}
+
+impl Params {
+    /// Takes the parameters from an invocation.
+    pub(in super::super) fn parse(params: &Value) -> Result<Self, Error> {
+        serde_json::from_value(params.clone())
+            .map_err(|error| Error::new(Code::InvalidInput, format!("the params can't be used: {error}")))
+    }
+
+    /// The language that they name.
+    pub(in super::super) fn language(&self) -> Result<Option<Language>, Error> {
+        self.lang.as_deref().map(Language::parse).transpose()
+    }
+}
+
+/// The globs of the files that may match: those of one language, or of all.
+pub(in super::super) fn globs(params: &Value) -> Vec<&'static str> {
+    let only = Params::parse(params).and_then(|params| params.language()).unwrap_or_default();
+    let languages = Language::all().filter(|language| only.is_none_or(|only| only == *language));
+    languages.flat_map(Language::globs).copied().collect()
+}
