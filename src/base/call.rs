@@ -4,6 +4,7 @@
 //! service, a binding and a row of tests.
 
 mod ask;
+mod search;
 mod touches;
 mod violation;
 
@@ -15,6 +16,7 @@ use serde_json::Value;
 
 pub use self::{
     ask::{Ask, Parts},
+    search::Search,
     touches::{Asked, Made, Touches, Used},
     violation::{Severity, Violation},
 };
@@ -88,6 +90,9 @@ pub enum Call {
         /// Globs, at least one of them without `!`.
         patterns: Vec<String>,
     },
+    /// Nodes of code that match a pattern or a rule.
+    #[serde(rename = "code.find")]
+    CodeFind(Box<Search>),
     /// Applies one unified diff to one file.
     #[serde(rename = "apply.diff")]
     ApplyDiff {
@@ -488,6 +493,7 @@ impl Call {
             Call::FilesStat { .. } => "files.stat",
             Call::FilesSha256 { .. } => "files.sha256",
             Call::FilesGrep { .. } => "files.grep",
+            Call::CodeFind(_) => "code.find",
             Call::ApplyDiff { .. } => "apply.diff",
             Call::ApplyPlan { .. } => "apply.plan",
             Call::ApplyCreate { .. } => "apply.create",

@@ -88,7 +88,8 @@ impl Host<'_> {
             | Call::FilesExists { .. }
             | Call::FilesStat { .. }
             | Call::FilesSha256 { .. }
-            | Call::FilesGrep { .. } => self.files().answer(call),
+            | Call::FilesGrep { .. }
+            | Call::CodeFind(_) => self.files().answer(call),
             Call::ApplyDiff { .. }
             | Call::ApplyPlan { .. }
             | Call::ApplyCreate { .. }

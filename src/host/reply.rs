@@ -107,7 +107,7 @@ pub(super) fn packed_value(value: &Value, always: bool, rules: &secrets::Rules) 
 
 /// True for the calls whose replies are contents of files, which never stand in the events, however short they are.
 pub(super) fn replies_with_contents(call: &Call) -> bool {
-    matches!(call, Call::FilesRead { .. } | Call::FilesGrep { .. } | Call::PromptCompose(_))
+    matches!(call, Call::FilesRead { .. } | Call::FilesGrep { .. } | Call::CodeFind(_) | Call::PromptCompose(_))
 }
 
 pub(super) fn recorded(

@@ -5,6 +5,7 @@
 pub mod adapter;
 pub mod apply;
 pub mod assertion;
+pub mod code;
 pub mod exec;
 pub mod gate;
 pub mod llm;

@@ -13,6 +13,7 @@ mod cancel;
 mod cases;
 mod check;
 mod ci;
+mod code;
 mod command_line;
 mod commitments;
 mod concurrency;

@@ -51,7 +51,7 @@ const SHARED: &[&str] = &["clock", "plain_file", "threads"];
 const OWNERS: &[&str] = &["git", "lock", "net", "policy", "process", "schema", "signature", "workspace"];
 
 /// Typed request in, typed reply or change set out. They know the floors below, not each other.
-const SERVICES: &[&str] = &["adapter", "apply", "assertion", "exec", "gate", "llm", "prompt"];
+const SERVICES: &[&str] = &["adapter", "apply", "assertion", "code", "exec", "gate", "llm", "prompt"];
 
 /// The other rooms, from below, each with the rooms that it may use beside the base.
 const ROOMS: &[(&str, &[&[&str]])] = &[

@@ -87,6 +87,7 @@ impl Call {
             Call::Custom { name, params } => Touches { custom: Some(Made { name, params }), ..none },
             Call::FilesGlob { .. }
             | Call::FilesGrep { .. }
+            | Call::CodeFind(_)
             | Call::DtaList {}
             | Call::GateEvaluateCommand { .. }
             | Call::GateEvaluateToolUse { .. }

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// How many hits one search may give.
-const MAX_HITS: u64 = 100_000;
+pub(super) const MAX_HITS: u64 = 100_000;
 
 /// A longer file is searched line by line.
 const HELD: u64 = 16 << 20;
@@ -43,7 +43,7 @@ pub(in crate::host) struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    /// Answers a call `files.*`.
+    /// Answers a call `files.*` or `code.find`.
     pub(in crate::host) fn answer(&self, call: &Call) -> Result<Value, Error> {
         match call {
             Call::FilesGlob { patterns } => self.glob(patterns).map(|paths| json!(paths)),
@@ -52,11 +52,12 @@ impl<'a> Files<'a> {
             Call::FilesStat { path } => self.stat(path),
             Call::FilesSha256 { path } => self.sha256(path).map(Value::from),
             Call::FilesGrep { regex, patterns } => self.grep(regex, patterns).map(Value::from),
+            Call::CodeFind(search) => self.find_code(search),
             other => Err(Error::new(Code::Internal, format!("`{}` is no call on files", other.name()))),
         }
     }
 
-    fn view(&self) -> View<'a> {
+    pub(super) fn view(&self) -> View<'a> {
         let view = View::new(&self.context.workspace, self.overlay);
         self.stop.map_or(view, |stop| view.until(stop))
     }
@@ -73,7 +74,7 @@ impl<'a> Files<'a> {
     }
 
     /// Sorted paths that match and that a script may read.
-    fn glob(&self, patterns: &[String]) -> Result<Vec<RepoPath>, Error> {
+    pub(super) fn glob(&self, patterns: &[String]) -> Result<Vec<RepoPath>, Error> {
         let globs = unprotected(Globs::parse(patterns)?)?;
         let mut paths = self.view().list(&globs, self.context.options.threads)?.paths;
         paths.retain(|path| self.readable(path.as_str()).is_ok());

@@ -5,6 +5,7 @@
 pub(super) mod adapter;
 pub(super) mod apply;
 pub(super) mod attempt;
+pub(super) mod code;
 pub(super) mod command_output;
 pub(super) mod custom;
 pub(in crate::host) mod custom_call;

@@ -236,7 +236,7 @@ pub(in crate::host) fn refusal(run: &str, stale: &[StaleRead]) -> Option<Error> 
 }
 
 fn is_read(call: &event::Call) -> bool {
-    call.call.starts_with("files.") || call.call == "prompt.compose"
+    call.call.starts_with("files.") || matches!(call.call.as_str(), "code.find" | "prompt.compose")
 }
 
 fn what(call: &Call) -> String {
@@ -246,6 +246,7 @@ fn what(call: &Call) -> String {
         | Call::FilesStat { path }
         | Call::FilesSha256 { path } => path.clone(),
         Call::FilesGlob { patterns } | Call::FilesGrep { patterns, .. } => patterns.join(" "),
+        Call::CodeFind(search) => search.glob.join(" "),
         Call::PromptCompose(parts) => parts.paths().collect::<Vec<_>>().join(" "),
         other => other.name().to_owned(),
     }

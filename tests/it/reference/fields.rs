@@ -75,6 +75,22 @@ fn samples() -> Vec<(&'static str, Value)> {
         ("nrv.apply.plan", json!([plan, "dry-run"])),
         ("nrv.apply.plan", json!([plan_b64, {"write_backup": ".old"}])),
         ("nrv.apply.create", json!(["made.txt", "made\n"])),
+        (
+            "nrv.code.find",
+            json!([{"glob": "web/**", "pattern": "log($A)", "selector": "call_expression", "strictness": "smart", "lang": "js",
+                    "allow_errors": false}]),
+        ),
+        ("nrv.code.find", json!([{"glob": "web/**", "rule": {"kind": "identifier"}}])),
+        (
+            "nrv.code.rewrite",
+            json!([{"glob": "web/**", "pattern": "log($A)", "selector": "call_expression", "strictness": "smart", "lang": "js",
+                    "fix": "trace($A)", "allow_errors": false, "on_skip": "list"}]),
+        ),
+        (
+            "nrv.code.rewrite",
+            json!([{"glob": "web/**", "rule": {"pattern": "log($A)"}, "fix": "trace($A)", "lang": "js"}]),
+        ),
+        ("nrv.code.rewrite", json!([{"glob": "web/**", "rules": "rules", "utils": "utils", "tests": "tests"}])),
         ("nrv.diff.parse", json!([DIFF])),
         (
             "nrv.diff.parse",
@@ -257,6 +273,10 @@ fn every_call_gives_what_is_listed_and_nothing_else() {
         (
             "nrv.dta(name).apply",
             "let l = nrv.dta(\"link_updater\"); l.apply(l.propose(#{ target: #{ glob: \"site/**\" }, params: #{ from_hosts: [\"old.example.com\"], to_host: \"https://new.example.com\" } }))",
+        ),
+        (
+            "nrv.code.apply",
+            "nrv.code.apply(nrv.code.rewrite(#{ glob: \"web/**\", pattern: \"log($A)\", fix: \"trace($A)\" }))",
         ),
         ("nrv.llm.stream", "nrv.llm.stream(#{ prompt: \"p\", max_tokens: 100 }, |event| false)"),
         ("nrv.llm.stream", "nrv.llm.stream(#{ prompt: \"p\", max_tokens: 100 }, |event| event.type == \"token\")"),

@@ -23,7 +23,7 @@ const DESCRIPTION: &[Field] = fields! {
     phases: "array", input_schema: "map", output_schema: "map",
 };
 
-const PROPOSAL: &[Field] = fields! {
+pub(super) const PROPOSAL: &[Field] = fields! {
     id: "string", tool: "string", version: "string", phase: "string", baseline: "map",
     skipped: "array" = fields! { path: "string", reason: "string" },
     findings: "array?" = fields! {
@@ -33,7 +33,7 @@ const PROPOSAL: &[Field] = fields! {
     files: "array" = fields! { path: "string", added: "int", removed: "int" }, artifacts: "array", patch: "string",
 };
 
-const OUTPUT: &[Field] = fields! {
+pub(super) const OUTPUT: &[Field] = fields! {
     tool: "string", ok: "bool", phase: "string", baseline: "map", proposed_changes: "map", applied_changes: "map",
     run: "string", artifacts: "array", verifier: "map" = VERIFIER,
 };

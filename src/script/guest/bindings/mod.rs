@@ -4,6 +4,7 @@
 
 mod apply;
 mod attempt;
+mod code;
 mod diff;
 mod dta;
 mod exec;
@@ -36,6 +37,7 @@ pub(super) const ATTEMPT: &str = "nrv.attempt";
 pub const NAMESPACES: &[Namespace] = &[
     nrv::NAMESPACE,
     apply::NAMESPACE,
+    code::NAMESPACE,
     diff::NAMESPACE,
     dta::NAMESPACE,
     exec::NAMESPACE,

@@ -86,7 +86,7 @@ fn generous(call: &call::Call) -> Result<Value, Error> {
     Ok(match call {
         call::Call::DtaList {} => json!([{"name": "link_updater"}]),
         call::Call::FilesExists { .. } => json!(true),
-        call::Call::FilesGlob { .. } | call::Call::FilesGrep { .. } => json!(["a"]),
+        call::Call::FilesGlob { .. } | call::Call::FilesGrep { .. } | call::Call::CodeFind(_) => json!(["a"]),
         call::Call::LlmCapabilities { .. } => json!({"models": {"tiny": {"tools": true}}}),
         call::Call::LlmComplete(_) => json!({"text": "[\"red\"]", "value": ["red"]}),
         call::Call::PromptCompose(_) => json!({"text": "# Goal\n", "sha256": "00"}),

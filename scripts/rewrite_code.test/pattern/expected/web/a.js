@@ -1,0 +1,4 @@
+export function greet(name) {
+  trace("hello", name); // kept
+  return trace(trace(name));
+}

@@ -1,0 +1,4 @@
+export function greet(name) {
+  log("hello", name); // kept
+  return log(log(name));
+}
