@@ -278,6 +278,27 @@ def adapter_suites(work, cache):
     }
 
 
+def code_suites(work, cache):
+    """Calls rewritten in TypeScript by nrv and by ast-grep; the trees are equal afterwards. Any folder of sources may be the corpus."""
+    sources = cache / "corpora" / "typescript"
+    pattern, fix = "expect($A).to.equal($B)", "expect($A).toBe($B)"
+    params = {"pattern": pattern, "fix": fix, "lang": "ts", "allow_errors": True}
+    rewrite = invocation(work, "rewrite", "code_rewrite", "**/*.ts", params)
+    applied = work / "rewrite.apply.json"
+    applied.write_text(rewrite.read_text().replace('"dry-run"', '"apply"'))
+    run = f"ast-grep run -l ts -p '{pattern}'"
+    return {
+        "code": [
+            Row("ast-grep run -U", f"{run} -r '{fix}' -U .", sources, True, needs=["ast-grep"], reference=True),
+            Row("nrv dta run code_rewrite", f"{{nrv}} dta run code_rewrite --input {applied} --yes", sources, True),
+        ],
+        "code-dry-run": [
+            Row("ast-grep run", f"{run} --json=stream .", sources, needs=["ast-grep"], reference=True),
+            Row("nrv dta run code_rewrite --dry-run", f"{{nrv}} dta run code_rewrite --input {rewrite} --dry-run", sources, True),
+        ],
+    }
+
+
 def own_suites(work):
     """1,000 Markdown files with small headings, by an adapter in Rhai, the same in Rust, and a program in Python."""
     chance = random.Random(1)
@@ -353,6 +374,7 @@ def suites(work, cache):
             Row("lychee --dump", "lychee --dump --offline --extensions md .", markdown, needs=["lychee"]),
         ],
         **adapter_suites(work, cache),
+        **code_suites(work, cache),
         **own_suites(work),
         **apply_suites(work),
         **gate_suites(work),
