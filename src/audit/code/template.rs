@@ -32,7 +32,7 @@ impl Template {
     pub(super) fn parse(text: &str, made: &BTreeSet<String>) -> Self {
         let mut pieces = Vec::new();
         let (mut done, mut at) = (0, 0);
-        while let Some(dollar) = memchr::memchr(b'$', text[at..].as_bytes()).map(|found| at + found) {
+        while let Some(dollar) = memchr::memchr(b'$', &text.as_bytes()[at..]).map(|found| at + found) {
             match slot(&text[dollar..], made) {
                 Some((slot, length)) => {
                     pieces.push(Piece::Text(text[done..dollar].to_owned()));
