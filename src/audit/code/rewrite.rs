@@ -13,6 +13,9 @@ use crate::base::{
 /// The number of times that a text is rewritten.
 const MOST_PASSES: usize = 32;
 
+/// The bytes by which a text may grow, and the factor. A rule that doubles its matches would fill the memory.
+const MOST_GROWTH: (usize, usize) = (1 << 17, 8);
+
 /// The rewritten text and the number of edits; none if nothing changes. `invalid_input` if the rules would go on for ever.
 pub(crate) fn rewritten(
     rules: &Rules,
@@ -28,12 +31,15 @@ pub(crate) fn rewritten(
         let Some((next, made)) = pass(&current, &found) else {
             return Ok((current != text).then_some((current, n_edits)));
         };
+        if next.len() > text.len() * MOST_GROWTH.1 + MOST_GROWTH.0 {
+            break;
+        }
         current = next;
         n_edits += made;
     }
     let found = matches(rules, path, language, &current, pulse)?;
     let rule = found.first().map(|found| found.rule.clone()).unwrap_or_default();
-    let message = format!("the rule `{rule}` still rewrites `{path}` after {MOST_PASSES} passes");
+    let message = format!("the rule `{rule}` would rewrite `{path}` for ever");
     Err(Error::new(Code::InvalidInput, message).detail("rule", rule))
 }
 

@@ -14,6 +14,9 @@ use crate::base::{
 /// A match within a match is rewritten after the outer one; deeper nesting is refused.
 const MOST_PASSES: usize = 32;
 
+/// A rule that doubles its matches would fill the memory long before the last pass: no text grows by more bytes and this factor.
+const MOST_GROWTH: (usize, usize) = (1 << 17, 8);
+
 /// A rewritten text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rewritten {
@@ -42,6 +45,9 @@ pub(crate) fn rewrite(
             return Ok((text != before).then_some(Rewritten { text, edits }));
         }
         edits += made;
+        if next.len() > before.len() * MOST_GROWTH.1 + MOST_GROWTH.0 {
+            break;
+        }
         text = String::from_utf8(next).map_err(|_| Error::new(Code::Internal, "an edit has cut a character"))?;
         found = scan(rules, path, language, &tree::parse(language, &text, pulse)?);
     }
@@ -49,7 +55,7 @@ pub(crate) fn rewrite(
     Err(Error::new(
         Code::InvalidInput,
         format!(
-            "the rule `{rule}` matches its own result: after {MOST_PASSES} passes over `{path}` it still rewrites it"
+            "the rule `{rule}` matches its own result: `{path}` would grow, or be rewritten more than {MOST_PASSES} times"
         ),
     )
     .detail("rule", rule)
@@ -121,6 +127,12 @@ mod tests {
         assert!(error.message().contains("matches its own result"), "{error}");
         let error = rewritten(Language::JavaScript, "f(", "g(", "f(1)").unwrap_err();
         assert!(error.message().contains("syntax error") || error.message().contains("pattern"), "{error}");
+    }
+
+    #[test]
+    fn a_rule_that_doubles_its_matches_is_refused_before_the_memory_is_full() {
+        let error = rewritten(Language::JavaScript, "f($A)", "[f($A), f($A)]", "f(1)").unwrap_err();
+        assert_eq!(error.code(), Code::InvalidInput);
     }
 
     #[test]
