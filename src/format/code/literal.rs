@@ -31,7 +31,7 @@ fn of_value(rule: &Value, language: Grammar) -> Option<Vec<String>> {
     let lists = parts.iter().filter_map(|(key, value)| match key.as_str() {
         "pattern" => of_pattern(value, language),
         "regex" => of_regex(value.as_str()?),
-        "all" => value.as_array()?.iter().filter_map(|part| of_value(part, language)).max_by_key(worth),
+        "all" => value.as_array()?.iter().filter_map(|part| of_value(part, language)).max_by_key(|list| worth(list)),
         "any" => {
             value.as_array()?.iter().map(|part| of_value(part, language)).collect::<Option<Vec<_>>>().map(|lists| {
                 let mut list = lists.concat();
@@ -43,11 +43,11 @@ fn of_value(rule: &Value, language: Grammar) -> Option<Vec<String>> {
         "inside" | "has" | "precedes" | "follows" => of_value(value, language),
         _ => None,
     });
-    lists.filter(|list| !list.is_empty() && list.len() <= MOST).max_by_key(worth)
+    lists.filter(|list| !list.is_empty() && list.len() <= MOST).max_by_key(|list| worth(list))
 }
 
 /// The length of the shortest text of a list; fewer alternatives are better.
-fn worth(list: &Vec<String>) -> (usize, std::cmp::Reverse<usize>) {
+fn worth(list: &[String]) -> (usize, std::cmp::Reverse<usize>) {
     (list.iter().map(String::len).min().unwrap_or_default(), std::cmp::Reverse(list.len()))
 }
 
