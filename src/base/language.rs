@@ -107,7 +107,7 @@ impl Language {
     pub fn of_path(path: &str) -> Option<Self> {
         let (_, ending) = path.rsplit('/').next()?.rsplit_once('.')?;
         let is_its = |glob: &&str| glob.strip_prefix("**/*.") == Some(ending);
-        TABLE.iter().find(|row| row.2.iter().any(|glob| is_its(&glob))).map(|row| row.0)
+        TABLE.iter().find(|row| row.2.iter().any(&is_its)).map(|row| row.0)
     }
 
     fn row(self) -> &'static Row {

@@ -108,7 +108,7 @@ impl Judge<'_> {
                 changed(rules, file.path, (&before, &after), &mut tally, pulse)?;
             }
             (_, Some(after), Some(rules), skipped) if !file.changed => {
-                self.unchanged(rules, file.path, (&after, skipped), &mut tally, pulse)?;
+                return self.unchanged(rules, (file.path, &after), skipped, pulse);
             }
             _ if file.changed => {
                 let reason = "only files that can be read, and have a rule for their language, were to change";
@@ -123,11 +123,11 @@ impl Judge<'_> {
     fn unchanged(
         &self,
         (language, rules): (Language, &Rules),
-        path: &RepoPath,
-        (text, skipped): (&str, Option<&Skipped>),
-        tally: &mut Tally,
+        (path, text): (&RepoPath, &str),
+        skipped: Option<&Skipped>,
         pulse: Pulse<'_>,
-    ) -> Result<(), Error> {
+    ) -> Result<Tally, Error> {
+        let mut tally = Tally::default();
         if let Some(skipped) = skipped {
             let is_wrong =
                 skipped.reason == SYNTAX_ERROR && (self.params.allow_errors || errors(language, text, pulse)? == 0);
@@ -135,15 +135,15 @@ impl Judge<'_> {
                 let reason = "it was left alone for a syntax error that it does not have";
                 tally.failures.push(Failure::at(REWRITES_EXPECTED, path, reason));
             }
-            return Ok(());
+            return Ok(tally);
         }
         if concern(rules, path, language, text) {
             let found = Found::of(rules, (path, language), text, pulse)?;
             tally.left += found.left;
             tally.matches += found.matches;
-            found.demand_none(REWRITES_EXPECTED, "and was left as it was", path, tally);
+            found.demand_none(REWRITES_EXPECTED, "and was left as it was", path, &mut tally);
         }
-        Ok(())
+        Ok(tally)
     }
 }
 
