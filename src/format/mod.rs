@@ -12,6 +12,7 @@ pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod markdown;
 pub(crate) mod markdown_outline;
+pub(crate) mod name;
 pub(crate) mod outline;
 pub(crate) mod pieces;
 pub(crate) mod scan;

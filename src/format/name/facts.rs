@@ -1,0 +1,159 @@
+//! The meaning of a name in one file: its bindings with their places, and the places that no binding of the file explains.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use serde::{Deserialize, Serialize};
+
+/// The kind of a declared thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    /// A class, a structure or another nominal type with members.
+    Class,
+    /// A function.
+    Function,
+    /// A name that an import binds.
+    Import,
+    /// A parameter.
+    Parameter,
+    /// Another type, or a parameter of types.
+    Type,
+    /// A variable or a constant.
+    Variable,
+}
+
+impl Kind {
+    /// The word for readers.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Kind::Class => "class",
+            Kind::Function => "function",
+            Kind::Import => "import",
+            Kind::Parameter => "parameter",
+            Kind::Type => "type",
+            Kind::Variable => "variable",
+        }
+    }
+}
+
+/// The text that a renamed place gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The new name.
+    Plain,
+    /// `old: new`: a member keeps its name, and its value gets the new one.
+    Member,
+    /// `new as old`: others go on to know it by the old name.
+    ExportedAs,
+    /// A place in a list of imports: the new name if the imported thing is renamed, else `old as new`.
+    Import,
+}
+
+/// A place of a binding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Site {
+    /// Its bytes: the whole token.
+    pub(crate) range: Range<usize>,
+    /// The text that it gets.
+    pub(crate) form: Form,
+}
+
+/// The origin of an imported name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// The module as it is written.
+    pub(crate) module: String,
+    /// The name there.
+    pub(crate) name: String,
+}
+
+/// The files that may name a binding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Its own file alone.
+    Local,
+    /// Every file that imports it, or that belongs to the same package.
+    Exported,
+    /// Every file of the program, without an import.
+    Global,
+    /// It is bound by an import.
+    Imported(Origin),
+    /// A parameter, which calls of the function with that name may name.
+    Named(String),
+}
+
+/// A reason against a new name, with the place that it concerns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Obstacle {
+    /// The byte at which it stands.
+    pub(crate) at: usize,
+    /// The reason, without final period.
+    pub(crate) reason: String,
+}
+
+/// A binding of the name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Group {
+    /// The place of its declaration.
+    pub(crate) declared: usize,
+    /// Its kind.
+    pub(crate) kind: Kind,
+    /// Its places, in order.
+    pub(crate) sites: Vec<Site>,
+    /// The files that may name it.
+    pub(crate) reach: Reach,
+    /// The reason that it can't get the new name; none if it can.
+    pub(crate) obstacle: Option<Obstacle>,
+}
+
+/// The meaning of a place that belongs to no binding of its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// A member of a value or a type.
+    Member,
+    /// A name that the file does not bind.
+    Free,
+    /// The name of an argument in a call of the function with that name.
+    Keyword(String),
+    /// The name in another module, which is named here.
+    Through(Origin, Form),
+    /// Something that syntax does not tell.
+    Unclear(&'static str),
+}
+
+/// A place that belongs to no binding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Loose {
+    /// Its bytes.
+    pub(crate) range: Range<usize>,
+    /// Its meaning.
+    pub(crate) meaning: Meaning,
+}
+
+/// A name that a file exports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Export {
+    /// It is bound here.
+    Own,
+    /// It stands for a name of another module.
+    From(Origin),
+}
+
+/// The meaning of a name in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// Its bindings, by their declarations.
+    pub(crate) groups: Vec<Group>,
+    /// The other tokens, in order.
+    pub(crate) loose: Vec<Loose>,
+    /// The old and the new name among the exports.
+    pub(crate) exports: BTreeMap<String, Export>,
+    /// The modules of which everything is exported again.
+    pub(crate) stars: Vec<String>,
+    /// The modules that are loaded as values, whose members may be named in any way.
+    pub(crate) loaded: Vec<String>,
+    /// The package of the file, in languages that have one.
+    pub(crate) package: Option<String>,
+    /// A place at which the file binds or uses the new name without a receiver.
+    pub(crate) taken: Option<usize>,
+}

@@ -1,0 +1,400 @@
+//! Names of JavaScript and TypeScript, resolved by `oxc_semantic`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
+
+use oxc_allocator::Allocator;
+use oxc_ast::{
+    AstKind,
+    ast::{Argument, CallExpression, Expression, TSImportTypeQualifier, TSTypeName, TSTypePredicateName},
+};
+use oxc_parser::{Parser, ParserReturn};
+use oxc_semantic::{NodeId, Scoping, Semantic, SemanticBuilder, SymbolFlags, SymbolId};
+use oxc_span::{GetSpan, SourceType, Span};
+use oxc_syntax::module_record::{ExportExportName, ExportImportName, ImportImportName, ModuleRecord};
+
+use super::facts::{Export, Facts, Form, Group, Kind, Loose, Meaning, Obstacle, Origin, Reach, Site};
+
+/// The new name beside the old one.
+#[derive(Clone, Copy)]
+pub(crate) struct Change<'n> {
+    /// The name that is sought.
+    pub(crate) from: &'n str,
+    /// The name that it shall get.
+    pub(crate) to: &'n str,
+}
+
+/// The facts of a file; the error is the reason that it can't be resolved. `tokens` are the whole tokens of the old name.
+pub(crate) fn facts(
+    path: &str,
+    text: &str,
+    change: Change<'_>,
+    tokens: &[Range<usize>],
+) -> Result<Facts, &'static str> {
+    let source_type = SourceType::from_path(path).map_err(|_| "its ending is none of JavaScript or TypeScript")?;
+    let allocator = Allocator::default();
+    let parsed = Parser::new(&allocator, text, source_type).parse();
+    if parsed.panicked || !parsed.diagnostics.is_empty() {
+        return Err("the second parser of its language does not accept it");
+    }
+    let semantic = SemanticBuilder::new().with_build_nodes(true).build(&parsed.program).semantic;
+    let file = File::new(&semantic, &parsed, change);
+    let mut facts = Facts { loaded: file.notes.loaded.clone(), ..Facts::default() };
+    file.exports(&mut facts);
+    for symbol in file.scoping.symbol_ids().filter(|symbol| file.scoping.symbol_name(*symbol) == change.from) {
+        facts.groups.push(file.group(symbol));
+    }
+    let bound: BTreeSet<usize> =
+        facts.groups.iter().flat_map(|group| group.sites.iter().map(|site| site.range.start)).collect();
+    let free: BTreeSet<usize> = file.free();
+    for range in tokens.iter().filter(|range| !bound.contains(&range.start)) {
+        let meaning = match file.notes.through.get(&range.start) {
+            Some((origin, form)) => Meaning::Through(origin.clone(), *form),
+            None if free.contains(&range.start) => Meaning::Free,
+            None => Meaning::Member,
+        };
+        facts.loose.push(Loose { range: range.clone(), meaning });
+    }
+    facts.taken = file.taken();
+    Ok(facts)
+}
+
+/// Observations about the nodes of a file.
+#[derive(Default)]
+struct Notes {
+    /// Short forms of members, by their place.
+    short: BTreeSet<usize>,
+    /// Names in lists of exports whose exported name is the same, by their place.
+    exported: BTreeSet<usize>,
+    /// Names of parameters that are members too, by their place.
+    properties: BTreeSet<usize>,
+    /// Names of elements in markup, by their place.
+    elements: BTreeSet<usize>,
+    /// Places that name something of another module.
+    through: BTreeMap<usize, (Origin, Form)>,
+    loaded: Vec<String>,
+    /// Predicates such as `x is T`, with the node.
+    predicates: Vec<(Span, NodeId)>,
+    /// The place of `with` or a direct `eval`.
+    dynamic: Option<usize>,
+}
+
+struct File<'s, 'a> {
+    semantic: &'s Semantic<'a>,
+    scoping: &'s Scoping,
+    module: &'s ModuleRecord<'a>,
+    change: Change<'s>,
+    is_module: bool,
+    notes: Notes,
+}
+
+impl<'s, 'a> File<'s, 'a> {
+    fn new(semantic: &'s Semantic<'a>, parsed: &'s ParserReturn<'a>, change: Change<'s>) -> Self {
+        let mut file = File {
+            semantic,
+            scoping: semantic.scoping(),
+            module: &parsed.module_record,
+            change,
+            is_module: parsed.module_record.has_module_syntax,
+            notes: Notes::default(),
+        };
+        let mut notes = Notes::default();
+        for node in semantic.nodes() {
+            file.note(node.kind(), node.id(), &mut notes);
+        }
+        file.imports(&mut notes);
+        file.notes = notes;
+        file
+    }
+
+    fn note(&self, kind: AstKind<'a>, node: NodeId, notes: &mut Notes) {
+        let from = self.change.from;
+        match kind {
+            AstKind::ObjectProperty(property) if property.shorthand => {
+                notes.short.insert(start(property.key.span()));
+            }
+            AstKind::BindingProperty(property) if property.shorthand => {
+                notes.short.insert(start(property.key.span()));
+            }
+            AstKind::AssignmentTargetPropertyIdentifier(property) => {
+                notes.short.insert(start(property.binding.span));
+            }
+            AstKind::ExportSpecifier(specifier) if specifier.local.span() == specifier.exported.span() => {
+                notes.exported.insert(start(specifier.local.span()));
+            }
+            AstKind::FormalParameter(parameter)
+                if parameter.accessibility.is_some() || parameter.readonly || parameter.r#override =>
+            {
+                notes.properties.insert(start(parameter.pattern.span()));
+            }
+            AstKind::JSXOpeningElement(element) => drop(notes.elements.insert(start(element.name.span()))),
+            AstKind::JSXClosingElement(element) => drop(notes.elements.insert(start(element.name.span()))),
+            AstKind::TSTypePredicate(predicate) => {
+                if let TSTypePredicateName::Identifier(name) = &predicate.parameter_name {
+                    notes.predicates.push((name.span, node));
+                }
+            }
+            AstKind::StaticMemberExpression(member) if member.property.name == from => {
+                if let Expression::Identifier(object) = &member.object {
+                    self.note_namespace(object.reference_id.get(), member.property.span, notes);
+                }
+            }
+            AstKind::TSQualifiedName(name) if name.right.name == from => {
+                if let TSTypeName::IdentifierReference(object) = &name.left {
+                    self.note_namespace(object.reference_id.get(), name.right.span, notes);
+                }
+            }
+            AstKind::TSImportType(import) => {
+                if let Some(TSImportTypeQualifier::Identifier(name)) = &import.qualifier
+                    && name.name == from
+                {
+                    let origin = self.origin(import.source.value.as_str());
+                    notes.through.insert(start(name.span), (origin, Form::Plain));
+                }
+            }
+            AstKind::ImportExpression(import) => match &import.source {
+                Expression::StringLiteral(source) => notes.loaded.push(source.value.to_string()),
+                _ => notes.loaded.push(String::new()),
+            },
+            AstKind::CallExpression(call) => note_call(call, notes),
+            AstKind::WithStatement(with) => notes.dynamic = Some(start(with.span)),
+            _ => {}
+        }
+    }
+
+    fn origin(&self, module: &str) -> Origin {
+        Origin { module: module.to_owned(), name: self.change.from.to_owned() }
+    }
+
+    /// Notes `namespace.name`, if the namespace is an import of a module.
+    fn note_namespace(&self, reference: Option<oxc_semantic::ReferenceId>, name: Span, notes: &mut Notes) {
+        let Some(symbol) = reference.and_then(|id| self.scoping.get_reference(id).symbol_id()) else { return };
+        let local = self.scoping.symbol_span(symbol);
+        let entry = self.module.import_entries.iter().find(|entry| entry.local_name.span == local);
+        if let Some(entry) = entry.filter(|entry| entry.import_name.is_namespace_object()) {
+            let origin = self.origin(entry.module_request.name.as_str());
+            notes.through.insert(start(name), (origin, Form::Plain));
+        }
+    }
+
+    /// Notes `import { name as other }`, and exports of names of other modules.
+    fn imports(&self, notes: &mut Notes) {
+        for entry in &self.module.import_entries {
+            if let ImportImportName::Name(name) = &entry.import_name
+                && name.name == self.change.from
+                && name.span != entry.local_name.span
+            {
+                notes.through.insert(start(name.span), (self.origin(&entry.module_request.name), Form::Plain));
+            }
+        }
+        for entry in &self.module.indirect_export_entries {
+            let Some(module) = &entry.module_request else { continue };
+            if let ExportImportName::Name(name) = &entry.import_name
+                && name.name == self.change.from
+            {
+                let is_same = matches!(&entry.export_name, ExportExportName::Name(export) if export.span == name.span);
+                let form = if is_same { Form::ExportedAs } else { Form::Plain };
+                notes.through.insert(start(name.span), (self.origin(&module.name), form));
+            }
+        }
+    }
+
+    /// The exports of the old and the new name, and the modules that are exported as a whole.
+    fn exports(&self, facts: &mut Facts) {
+        let is_asked = |name: &str| name == self.change.from || name == self.change.to;
+        for entry in &self.module.local_export_entries {
+            if let ExportExportName::Name(name) = &entry.export_name
+                && is_asked(&name.name)
+            {
+                facts.exports.insert(name.name.to_string(), Export::Own);
+            }
+        }
+        for entry in &self.module.indirect_export_entries {
+            let (ExportExportName::Name(name), Some(module)) = (&entry.export_name, &entry.module_request) else {
+                continue;
+            };
+            if is_asked(&name.name) {
+                let origin = match &entry.import_name {
+                    ExportImportName::Name(import) => {
+                        Origin { module: module.name.to_string(), name: import.name.to_string() }
+                    }
+                    _ => Origin { module: module.name.to_string(), name: "*".to_owned() },
+                };
+                facts.exports.insert(name.name.to_string(), Export::From(origin));
+            }
+        }
+        let stars = self.module.star_export_entries.iter().filter(|entry| entry.export_name.is_null());
+        facts.stars = stars.filter_map(|entry| Some(entry.module_request.as_ref()?.name.to_string())).collect();
+    }
+
+    fn group(&self, symbol: SymbolId) -> Group {
+        let scoping = self.scoping;
+        let declared = scoping.symbol_span(symbol);
+        let mut spans: BTreeSet<Span> = scoping.symbol_redeclarations(symbol).iter().map(|again| again.span).collect();
+        spans.insert(declared);
+        spans.extend(self.semantic.symbol_references(symbol).map(|reference| self.semantic.reference_span(reference)));
+        spans.extend(self.predicates_of(symbol));
+        let entry = self.module.import_entries.iter().find(|entry| entry.local_name.span == declared);
+        let imported = entry.and_then(|entry| match &entry.import_name {
+            ImportImportName::Name(name) => Some((entry.module_request.name.to_string(), name)),
+            _ => None,
+        });
+        let is_short_import = imported.as_ref().is_some_and(|(_, name)| name.span == declared);
+        let form = |span: Span| {
+            let at = start(span);
+            match () {
+                () if self.notes.short.contains(&at) => Form::Member,
+                () if self.notes.exported.contains(&at) => Form::ExportedAs,
+                () if is_short_import && span == declared => Form::Import,
+                () => Form::Plain,
+            }
+        };
+        let sites = spans.iter().map(|span| Site { range: range(*span), form: form(*span) }).collect();
+        let reach = match imported {
+            Some((module, name)) if is_short_import => Reach::Imported(Origin { module, name: name.name.to_string() }),
+            _ if self.is_exported(symbol, &spans) => Reach::Exported,
+            _ if !self.is_module && scoping.symbol_scope_id(symbol) == scoping.root_scope_id() => Reach::Global,
+            _ => Reach::Local,
+        };
+        let obstacle = self.obstacle(symbol, &spans);
+        Group { declared: start(declared), kind: self.kind(symbol), sites, reach, obstacle }
+    }
+
+    /// The predicates about a parameter, which `oxc_semantic` does not resolve.
+    fn predicates_of(&self, symbol: SymbolId) -> impl Iterator<Item = Span> {
+        let name = self.change.from;
+        self.notes.predicates.iter().filter_map(move |(span, node)| {
+            let is_named = self.semantic.source_text()[range(*span)] == *name;
+            (is_named && self.resolve(*node, name) == Some(symbol)).then_some(*span)
+        })
+    }
+
+    fn resolve(&self, node: NodeId, name: &str) -> Option<SymbolId> {
+        let scope = self.semantic.nodes().get_node(node).scope_id();
+        self.scoping.find_binding(scope, name.into())
+    }
+
+    /// True if a declaration of the symbol is itself an export under its own name.
+    fn is_exported(&self, symbol: SymbolId, spans: &BTreeSet<Span>) -> bool {
+        self.scoping.symbol_scope_id(symbol) == self.scoping.root_scope_id()
+            && self.module.local_export_entries.iter().any(|entry| match &entry.export_name {
+                ExportExportName::Name(name) => {
+                    spans.contains(&name.span) && !self.notes.exported.contains(&start(name.span))
+                }
+                _ => false,
+            })
+    }
+
+    fn kind(&self, symbol: SymbolId) -> Kind {
+        let flags = self.scoping.symbol_flags(symbol);
+        let declaration = self.semantic.nodes().kind(self.scoping.symbol_declaration(symbol));
+        match () {
+            () if flags.intersects(SymbolFlags::Import | SymbolFlags::TypeImport) => Kind::Import,
+            () if flags.is_class() => Kind::Class,
+            () if flags.is_function() => Kind::Function,
+            () if matches!(declaration, AstKind::FormalParameter(_) | AstKind::FormalParameterRest(_)) => {
+                Kind::Parameter
+            }
+            () if flags.intersects(SymbolFlags::Variable | SymbolFlags::CatchVariable) => Kind::Variable,
+            () => Kind::Type,
+        }
+    }
+
+    /// The reason that a symbol can't get the new name.
+    fn obstacle(&self, symbol: SymbolId, spans: &BTreeSet<Span>) -> Option<Obstacle> {
+        let scoping = self.scoping;
+        let declared = start(scoping.symbol_span(symbol));
+        let of = |at: usize, reason: &str| Some(Obstacle { at, reason: reason.to_owned() });
+        let (home, to) = (scoping.symbol_scope_id(symbol), self.change.to);
+        let flags = scoping.symbol_flags(symbol);
+        if spans.iter().any(|span| self.notes.properties.contains(&start(*span))) {
+            return of(declared, "it is a parameter and a member of its class at once");
+        }
+        if flags.contains(SymbolFlags::EnumMember) || scoping.scope_flags(home).is_ts_module_block() {
+            return of(declared, "it is a member of an enumeration or a namespace");
+        }
+        if let Some(at) = self.notes.dynamic {
+            return of(at, "the file has `with` or a direct `eval`");
+        }
+        let is_small = to.starts_with(|c: char| c.is_lowercase());
+        if let Some(span) = spans.iter().find(|span| is_small && self.notes.elements.contains(&start(**span))) {
+            return of(start(*span), "an element of markup must not begin with a small letter");
+        }
+        if let Some(other) = scoping.get_binding(home, to.into()) {
+            return of(start(scoping.symbol_span(other)), "the new name is bound in the same scope");
+        }
+        self.captured(symbol).or_else(|| self.captures(symbol))
+    }
+
+    /// An inner binding of the new name that would take a place of the symbol.
+    fn captured(&self, symbol: SymbolId) -> Option<Obstacle> {
+        let (scoping, to) = (self.scoping, self.change.to);
+        let home = scoping.symbol_scope_id(symbol);
+        let references = self.semantic.symbol_references(symbol).map(|reference| reference.node_id());
+        let predicates = self.notes.predicates.iter().map(|(_, node)| *node);
+        let taker = references.chain(predicates).find_map(|node| {
+            let scope = self.semantic.nodes().get_node(node).scope_id();
+            let within = scoping.scope_ancestors(scope).take_while(|scope| *scope != home);
+            within.filter_map(|scope| scoping.get_binding(scope, to.into())).next()
+        })?;
+        let reason = "an inner binding of the new name would take a place of the old one".to_owned();
+        Some(Obstacle { at: start(scoping.symbol_span(taker)), reason })
+    }
+
+    /// A place of the new name that the renamed symbol would take.
+    fn captures(&self, symbol: SymbolId) -> Option<Obstacle> {
+        let (scoping, to) = (self.scoping, self.change.to);
+        let home = scoping.symbol_scope_id(symbol);
+        let is_inside = |node: NodeId| {
+            let scope = self.semantic.nodes().get_node(node).scope_id();
+            scope == home || scoping.scope_is_descendant_of(scope, home)
+        };
+        let of = |at: Span| Obstacle {
+            at: start(at),
+            reason: "it would take a place that means another thing of the new name".to_owned(),
+        };
+        let outer = scoping.find_binding(home, to.into());
+        let bound = outer.into_iter().flat_map(|outer| self.semantic.symbol_references(outer));
+        let free = scoping.root_unresolved_references().get(to).into_iter().flatten();
+        let free = free.map(|id| scoping.get_reference(*id));
+        let reference = bound.chain(free).find(|reference| is_inside(reference.node_id()))?;
+        Some(of(self.semantic.reference_span(reference)))
+    }
+
+    fn free(&self) -> BTreeSet<usize> {
+        let references = self.scoping.root_unresolved_references().get(self.change.from).into_iter().flatten();
+        references.map(|id| start(self.semantic.reference_span(self.scoping.get_reference(*id)))).collect()
+    }
+
+    /// A place of the new name at the top of the file, or one that the file does not bind.
+    fn taken(&self) -> Option<usize> {
+        let (scoping, to) = (self.scoping, self.change.to);
+        if let Some(symbol) = scoping.get_root_binding(to.into()) {
+            return Some(start(scoping.symbol_span(symbol)));
+        }
+        let reference = scoping.root_unresolved_references().get(to)?.first()?;
+        Some(start(self.semantic.reference_span(scoping.get_reference(*reference))))
+    }
+}
+
+/// Notes `require`, mocks of tests, and a direct `eval`.
+fn note_call(call: &CallExpression<'_>, notes: &mut Notes) {
+    if let Some(Argument::StringLiteral(source)) = call.arguments.first()
+        && (call.callee.is_specific_id("require") || source.value.starts_with('.'))
+    {
+        notes.loaded.push(source.value.to_string());
+    }
+    if call.callee.is_specific_id("eval") {
+        notes.dynamic = Some(start(call.span));
+    }
+}
+
+fn start(span: Span) -> usize {
+    span.start as usize
+}
+
+fn range(span: Span) -> Range<usize> {
+    span.start as usize..span.end as usize
+}
