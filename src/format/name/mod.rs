@@ -9,4 +9,5 @@ pub(crate) mod facts;
 pub(crate) mod reserved;
 pub(crate) mod script;
 pub(crate) mod token;
+pub(crate) mod tree;
 pub(crate) mod word;

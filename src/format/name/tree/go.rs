@@ -1,0 +1,227 @@
+//! The scopes of Go.
+
+use std::ops::Range;
+
+use tree_sitter::Node;
+
+use super::{Declaration, Role, Rules, around, is_field, root, text_of};
+use crate::format::name::facts::{Form, Kind, Meaning, Origin, Reach};
+
+pub(super) struct Go;
+
+/// Nodes that are scopes of the names within.
+const SCOPES: &[&str] = &[
+    "block",
+    "if_statement",
+    "for_statement",
+    "expression_switch_statement",
+    "type_switch_statement",
+    "select_statement",
+    "expression_case",
+    "type_case",
+    "default_case",
+    "communication_case",
+    "source_file",
+];
+
+impl Rules for Go {
+    fn role<'t>(&self, node: Node<'t>, text: &str) -> Role<'t> {
+        let Some(parent) = node.parent() else { return Role::Member };
+        if is_embedded(node) {
+            return Role::unclear("it is embedded, so that a field has its name");
+        }
+        match parent.kind() {
+            "package_clause" => Role::Member,
+            "import_spec" => Role::Declares(Declaration::new(root(node), Kind::Import, Reach::Local)),
+            "selector_expression" if is_field(parent, node, "field") => qualified(parent, "operand", node, text),
+            "qualified_type" if is_field(parent, node, "name") => qualified(parent, "package", node, text),
+            "method_declaration" | "method_elem" | "method_spec" if is_field(parent, node, "name") => Role::Member,
+            "field_declaration" if is_field(parent, node, "name") => Role::Member,
+            "labeled_statement" | "goto_statement" | "break_statement" | "continue_statement" => Role::Member,
+            "function_declaration" if is_field(parent, node, "name") => function(node, text),
+            "type_spec" | "type_alias" if is_field(parent, node, "name") => declared(parent, Kind::Type),
+            "const_spec" | "var_spec" if is_field(parent, node, "name") => declared(parent, Kind::Variable),
+            "type_parameter_declaration" if is_field(parent, node, "name") => {
+                let owner = around(parent, |n| !n.kind().starts_with("type_parameter")).unwrap_or(parent);
+                Role::Declares(Declaration::new(owner, Kind::Type, Reach::Local))
+            }
+            "parameter_declaration" | "variadic_parameter_declaration" if is_field(parent, node, "name") => {
+                parameter(parent)
+            }
+            "literal_element" => key(parent, text),
+            _ => assigned(node),
+        }
+    }
+
+    fn shows(&self, _: Node<'_>, _: Node<'_>, _: Node<'_>) -> bool {
+        true
+    }
+
+    fn ends(&self, _: Node<'_>, _: &str) -> bool {
+        false
+    }
+
+    fn is_shallow(&self, _: Node<'_>) -> bool {
+        false
+    }
+
+    fn is_function(&self, _: Node<'_>) -> bool {
+        false
+    }
+
+    fn obstacle(&self, text: &str, name: &str, _: &Range<usize>) -> Option<&'static str> {
+        let names = |line: &str| line.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| word == name);
+        let mut directives = text.lines().filter(|line| line.starts_with("//go:") || line.starts_with("//export"));
+        directives.any(names).then_some("a directive in a comment names it")
+    }
+
+    fn objection(&self, _: &str, _: &str) -> Option<&'static str> {
+        None
+    }
+
+    fn file(&self, root: Node<'_>, text: &str) -> (Option<String>, Vec<String>) {
+        let clause = root.children(&mut root.walk()).find(|node| node.kind() == "package_clause");
+        let package = clause.and_then(|clause| clause.child(1)).map(|name| text_of(name, text).to_owned());
+        let stars =
+            imports(root, text).into_iter().filter(|(name, _)| *name == Some(".")).map(|(_, path)| path.to_owned());
+        (package, stars.collect())
+    }
+}
+
+/// The imports of a file: the name that each gets, and its path.
+fn imports<'s>(root: Node<'_>, text: &'s str) -> Vec<(Option<&'s str>, &'s str)> {
+    let mut found = Vec::new();
+    let mut open: Vec<Node<'_>> =
+        root.children(&mut root.walk()).filter(|node| node.kind() == "import_declaration").collect();
+    while let Some(node) = open.pop() {
+        if node.kind() == "import_spec" {
+            let name = node.child_by_field_name("name").map(|name| text_of(name, text));
+            let path = node.child_by_field_name("path").map_or("", |path| text_of(path, text));
+            found.push((name, path.trim_matches(['"', '`'])));
+        } else {
+            open.extend(node.children(&mut node.walk()));
+        }
+    }
+    found
+}
+
+/// A name behind a dot: that of a package, or a member.
+fn qualified<'t>(parent: Node<'t>, field: &str, node: Node<'t>, text: &str) -> Role<'t> {
+    let package = parent.child_by_field_name(field).filter(|object| object.kind().ends_with("identifier"));
+    let Some(package) = package.map(|package| text_of(package, text)) else { return Role::Member };
+    let imports = imports(root(node), text);
+    let import = imports.iter().find(|(name, path)| match name {
+        Some(name) => *name == package,
+        None => path.rsplit('/').next() == Some(package),
+    });
+    match import {
+        Some((_, path)) => {
+            let origin = Origin { module: (*path).to_owned(), name: text_of(node, text).to_owned() };
+            Role::Other(Meaning::Through(origin, Form::Plain))
+        }
+        None => Role::Member,
+    }
+}
+
+/// The scope of a statement. A function has one scope with its parameters.
+fn scope(node: Node<'_>) -> Node<'_> {
+    let scope = around(node, |n| SCOPES.contains(&n.kind())).unwrap_or_else(|| root(node));
+    let is_function = |n: &Node<'_>| matches!(n.kind(), "function_declaration" | "method_declaration" | "func_literal");
+    scope.parent().filter(is_function).unwrap_or(scope)
+}
+
+/// A declaration that is seen everywhere at the top of a file, and from a place on elsewhere.
+fn declared<'t>(specification: Node<'t>, kind: Kind) -> Role<'t> {
+    let scope = scope(specification);
+    if scope.kind() == "source_file" {
+        return Role::Declares(Declaration::new(scope, kind, Reach::Exported));
+    }
+    // A type is seen within itself.
+    let from = if kind == Kind::Type { specification.start_byte() } else { specification.end_byte() };
+    Role::Declares(Declaration::new(scope, kind, Reach::Local).seen(from..usize::MAX))
+}
+
+fn function<'t>(node: Node<'t>, text: &str) -> Role<'t> {
+    let name = text_of(node, text);
+    let is_special = matches!(name, "main" | "init")
+        || ["Test", "Benchmark", "Example", "Fuzz"].iter().any(|prefix| name.starts_with(prefix));
+    let mut declaration = Declaration::new(root(node), Kind::Function, Reach::Exported);
+    declaration.obstacle = is_special.then_some("the toolchain calls it by its name");
+    Role::Declares(declaration)
+}
+
+fn parameter(declaration: Node<'_>) -> Role<'_> {
+    let is_owner = |n: Node<'_>| {
+        matches!(
+            n.kind(),
+            "function_declaration" | "method_declaration" | "func_literal" | "function_type" | "method_elem"
+        )
+    };
+    let Some(owner) = around(declaration, is_owner) else { return Role::unclear("it is a parameter of nothing") };
+    // The types of a signature don't see its parameters.
+    let from = owner.child_by_field_name("body").map_or(usize::MAX, |body| body.start_byte());
+    Role::Declares(Declaration::new(owner, Kind::Parameter, Reach::Local).seen(from..usize::MAX))
+}
+
+/// The key of a literal: a field, or a value.
+fn key<'t>(element: Node<'t>, text: &str) -> Role<'t> {
+    let keyed = element.parent().filter(|keyed| keyed.kind() == "keyed_element");
+    let Some(keyed) = keyed.filter(|keyed| keyed.child(0).is_some_and(|first| first.id() == element.id())) else {
+        return Role::Refers(Form::Plain);
+    };
+    let literal = around(keyed, |n| n.kind() == "composite_literal");
+    let Some(of) = literal.and_then(|literal| literal.child_by_field_name("type")) else {
+        return Role::unclear("it is the key of a literal");
+    };
+    match of.kind() {
+        "map_type" | "slice_type" | "array_type" | "implicit_length_array_type" => Role::Refers(Form::Plain),
+        "struct_type" => Role::Member,
+        "type_identifier" if is_structure(root(element), text_of(of, text), text) => Role::Member,
+        _ => Role::unclear("it is the key of a literal"),
+    }
+}
+
+/// True if the file declares a structure of that name.
+fn is_structure(root: Node<'_>, name: &str, text: &str) -> bool {
+    root.children(&mut root.walk()).filter(|node| node.kind() == "type_declaration").any(|declaration| {
+        declaration.children(&mut declaration.walk()).any(|spec| {
+            spec.child_by_field_name("name").is_some_and(|own| text_of(own, text) == name)
+                && spec.child_by_field_name("type").is_some_and(|of| of.kind() == "struct_type")
+        })
+    })
+}
+
+/// True for the type of a field without a name.
+fn is_embedded(node: Node<'_>) -> bool {
+    let mut at = node;
+    while let Some(parent) = at.parent() {
+        match parent.kind() {
+            "field_declaration" => return parent.child_by_field_name("name").is_none() && !is_field(parent, at, "tag"),
+            "generic_type" if is_field(parent, at, "type") => at = parent,
+            "qualified_type" if is_field(parent, at, "name") => at = parent,
+            "pointer_type" => at = parent,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// A variable that a statement makes, or a reference.
+fn assigned(node: Node<'_>) -> Role<'_> {
+    let list = node.parent().filter(|parent| parent.kind() == "expression_list");
+    let at = list.unwrap_or(node);
+    let Some(statement) = at.parent() else { return Role::Refers(Form::Plain) };
+    let makes = |statement: Node<'_>| statement.children(&mut statement.walk()).any(|child| child.kind() == ":=");
+    let (is_new, from) = match statement.kind() {
+        "short_var_declaration" | "range_clause" | "receive_statement" => {
+            (is_field(statement, at, "left") && makes(statement), statement.end_byte())
+        }
+        "type_switch_statement" => (is_field(statement, at, "alias"), at.end_byte()),
+        _ => (false, 0),
+    };
+    if !is_new {
+        return Role::Refers(Form::Plain);
+    }
+    let scope = if statement.kind() == "type_switch_statement" { statement } else { scope(statement) };
+    Role::Declares(Declaration::new(scope, Kind::Variable, Reach::Local).seen(from..usize::MAX))
+}

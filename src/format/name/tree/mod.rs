@@ -1,0 +1,317 @@
+//! Names of Python, Rust, Go and Java, resolved on syntax trees as far as syntax tells them.
+//!
+//! A module for each language says which role a token plays. This one finds the binding of every reference, and refuses a new
+//! name wherever that stands without a receiver in the scope of the old one.
+
+mod go;
+mod java;
+mod python;
+mod rust;
+
+use std::ops::Range;
+
+use tree_sitter::Node;
+
+use super::{
+    facts::{Export, Facts, Form, Group, Kind, Loose, Meaning, Obstacle, Reach, Site},
+    script::Change,
+    word::Word,
+};
+use crate::{base::language::Language, format::code::tree::Tree};
+
+/// A declaration of the name.
+struct Declaration<'t> {
+    /// The node in which the name is bound.
+    scope: Node<'t>,
+    /// The bytes from which on, and up to which, the binding is seen.
+    seen: Range<usize>,
+    kind: Kind,
+    reach: Reach,
+    form: Form,
+    /// A reason against any other name.
+    obstacle: Option<&'static str>,
+    /// True if it is another declaration of an earlier binding of the same scope, if there is one.
+    merges: bool,
+}
+
+impl<'t> Declaration<'t> {
+    fn new(scope: Node<'t>, kind: Kind, reach: Reach) -> Self {
+        Declaration { scope, seen: 0..usize::MAX, kind, reach, form: Form::Plain, obstacle: None, merges: true }
+    }
+
+    fn seen(self, seen: Range<usize>) -> Self {
+        Declaration { seen, ..self }
+    }
+}
+
+/// The role of a token.
+enum Role<'t> {
+    Declares(Declaration<'t>),
+    Refers(Form),
+    /// A member, a label, or another name that needs no binding.
+    Member,
+    /// The name of an argument in a call of the function with that name.
+    Keyword(String),
+    Other(Meaning),
+}
+
+impl Role<'_> {
+    fn unclear(reason: &'static str) -> Self {
+        Role::Other(Meaning::Unclear(reason))
+    }
+}
+
+/// The rules of a language.
+trait Rules {
+    /// The role of a token.
+    fn role<'t>(&self, node: Node<'t>, text: &str) -> Role<'t>;
+
+    /// True if bindings of `scope` are seen from `child`, one of its own nodes, and `below`, one of the child's.
+    fn shows(&self, scope: Node<'_>, child: Node<'_>, below: Node<'_>) -> bool;
+
+    /// True if a binding beyond `scope` is not seen from within.
+    fn ends(&self, scope: Node<'_>, text: &str) -> bool;
+
+    /// True if bindings of `scope` are not seen from a function within it.
+    fn is_shallow(&self, scope: Node<'_>) -> bool;
+
+    /// True if a node is a function for the rule above.
+    fn is_function(&self, node: Node<'_>) -> bool;
+
+    /// A reason against any renaming of a binding with these bytes of scope.
+    fn obstacle(&self, text: &str, name: &str, scope: &Range<usize>) -> Option<&'static str>;
+
+    /// A reason against the new name at a place, by the text before it.
+    fn objection(&self, before: &str, to: &str) -> Option<&'static str>;
+
+    /// The package of a file, and the modules that it takes everything from.
+    fn file(&self, root: Node<'_>, text: &str) -> (Option<String>, Vec<String>);
+}
+
+/// The facts of a file; none for a language without rules.
+pub(crate) fn facts(language: Language, tree: &Tree, text: &str, change: Change<'_>) -> Option<Facts> {
+    let rules: &dyn Rules = match language {
+        Language::Go => &go::Go,
+        Language::Java => &java::Java,
+        Language::Python => &python::Python,
+        Language::Rust => &rust::Rust,
+        Language::Bash
+        | Language::C
+        | Language::CSharp
+        | Language::Cpp
+        | Language::Css
+        | Language::Html
+        | Language::JavaScript
+        | Language::Json
+        | Language::Kotlin
+        | Language::Php
+        | Language::Ruby
+        | Language::Tsx
+        | Language::TypeScript
+        | Language::Yaml => return None,
+    };
+    let root = tree.root();
+    let root = root.get_inner_node();
+    let mut resolution =
+        Resolution { rules, root, text, language, bindings: Vec::new(), loose: Vec::new(), keywords: Vec::new() };
+    resolution.resolve(change.from);
+    Some(resolution.facts(change))
+}
+
+struct Binding<'t> {
+    declaration: Declaration<'t>,
+    declared: usize,
+    sites: Vec<Site>,
+}
+
+struct Resolution<'s, 't> {
+    rules: &'s dyn Rules,
+    root: Node<'t>,
+    text: &'s str,
+    language: Language,
+    bindings: Vec<Binding<'t>>,
+    loose: Vec<Loose>,
+    /// The names of arguments, each with the function that is called.
+    keywords: Vec<(Range<usize>, String)>,
+}
+
+impl<'t> Resolution<'_, 't> {
+    /// The tokens of a name.
+    fn tokens(&self, name: &str) -> Vec<Node<'t>> {
+        let places = Word::new(name).places(self.language, self.text).into_iter();
+        let node = |range: Range<usize>| {
+            let node = self.root.descendant_for_byte_range(range.start, range.end)?;
+            let is_name = node.child_count() == 0 && node.byte_range() == range && node.kind().contains("identifier");
+            is_name.then_some(node)
+        };
+        places.filter_map(node).collect()
+    }
+
+    fn resolve(&mut self, name: &str) {
+        let mut references = Vec::new();
+        for node in self.tokens(name) {
+            match self.rules.role(node, self.text) {
+                Role::Declares(declaration) => self.declare(node, declaration),
+                Role::Refers(form) => references.push((node, form)),
+                Role::Member => self.loose.push(Loose { range: node.byte_range(), meaning: Meaning::Member }),
+                Role::Keyword(function) => self.keywords.push((node.byte_range(), function)),
+                Role::Other(meaning) => self.loose.push(Loose { range: node.byte_range(), meaning }),
+            }
+        }
+        for (node, form) in references {
+            let range = node.byte_range();
+            match self.binding_of(node) {
+                Some(at) => self.bindings[at].sites.push(Site { range, form }),
+                None => self.loose.push(Loose { range, meaning: Meaning::Free }),
+            }
+        }
+    }
+
+    fn declare(&mut self, node: Node<'t>, declaration: Declaration<'t>) {
+        let site = Site { range: node.byte_range(), form: declaration.form };
+        let same = self.bindings.iter_mut().find(|known| {
+            let known = &known.declaration;
+            known.scope.id() == declaration.scope.id()
+                && (declaration.merges && known.merges
+                    || known.seen == declaration.seen && known.kind == declaration.kind)
+                && known.seen.start <= declaration.seen.start
+        });
+        match same {
+            Some(known) => {
+                known.sites.push(site);
+                let differs = known.declaration.reach != declaration.reach;
+                let obstacle = differs.then_some("it is bound in several ways");
+                known.declaration.obstacle = known.declaration.obstacle.or(declaration.obstacle).or(obstacle);
+            }
+            None => self.bindings.push(Binding { declared: site.range.start, sites: vec![site], declaration }),
+        }
+    }
+
+    /// The binding that a token is a reference to.
+    fn binding_of(&self, node: Node<'t>) -> Option<usize> {
+        let place = node.start_byte();
+        let (mut below, mut child) = (node, node);
+        let mut is_deep = false;
+        loop {
+            let scope = child.parent()?;
+            let is_seen = self.rules.shows(scope, child, below) && !(is_deep && self.rules.is_shallow(scope));
+            let of_scope = self.bindings.iter().enumerate().filter(|(_, binding)| {
+                is_seen && binding.declaration.scope.id() == scope.id() && binding.declaration.seen.contains(&place)
+            });
+            if let Some((at, _)) = of_scope.max_by_key(|(_, binding)| binding.declaration.seen.start) {
+                return Some(at);
+            }
+            if self.rules.ends(scope, self.text) {
+                return None;
+            }
+            is_deep |= self.rules.is_function(scope) && self.rules.shows(scope, child, below);
+            (below, child) = (child, scope);
+        }
+    }
+
+    fn facts(mut self, change: Change<'_>) -> Facts {
+        // Places of the new name that need no receiver.
+        let plain = |node: &Node<'t>| match self.rules.role(*node, self.text) {
+            Role::Declares(_) | Role::Refers(_) | Role::Other(_) => Some(node.start_byte()),
+            Role::Member | Role::Keyword(_) => None,
+        };
+        let taken: Vec<usize> = self.tokens(change.to).iter().filter_map(plain).collect();
+        let bindings = std::mem::take(&mut self.bindings);
+        let doubles = |binding: &Binding<'t>| {
+            let same = |other: &&Binding<'t>| other.declaration.scope.id() == binding.declaration.scope.id();
+            !binding.declaration.merges
+                && bindings.iter().filter(same).any(|other| {
+                    other.declared != binding.declared && other.declaration.seen == binding.declaration.seen
+                })
+        };
+        let doubled: Vec<bool> = bindings.iter().map(doubles).collect();
+        let mut facts = Facts::default();
+        for (binding, is_doubled) in bindings.into_iter().zip(doubled) {
+            facts.groups.push(self.group(binding, is_doubled, change, &taken));
+        }
+        let keywords = std::mem::take(&mut self.keywords);
+        self.loose
+            .extend(keywords.into_iter().map(|(range, function)| Loose { range, meaning: Meaning::Keyword(function) }));
+        self.loose.sort_by_key(|loose| loose.range.start);
+        facts.loose = self.loose;
+        facts.taken = taken.first().copied();
+        (facts.package, facts.stars) = self.rules.file(self.root, self.text);
+        if facts.groups.iter().any(|group| group.reach == Reach::Exported) {
+            facts.exports.insert(change.from.to_owned(), Export::Own);
+        }
+        facts
+    }
+
+    fn group(&mut self, binding: Binding<'t>, is_doubled: bool, change: Change<'_>, taken: &[usize]) -> Group {
+        let Binding { declaration, declared, mut sites } = binding;
+        let scope = declaration.scope.byte_range();
+        let reach = self.keywords_of(&declaration, &mut sites);
+        sites.sort_by_key(|site| site.range.start);
+        let unclear = self.loose.iter().find_map(|loose| match loose.meaning {
+            Meaning::Unclear(reason) if scope.contains(&loose.range.start) => Some((loose.range.start, reason)),
+            _ => None,
+        });
+        let obstacle = match () {
+            () if is_doubled => Some((declared, "several things of that name are declared side by side")),
+            () if change.to == "_" && sites.len() > 1 => Some((declared, "`_` can't be referred to")),
+            () if change.to == "_" && !matches!(declaration.kind, Kind::Parameter | Kind::Variable) => {
+                Some((declared, "`_` is no name for it"))
+            }
+            () => declaration
+                .obstacle
+                .or_else(|| self.rules.obstacle(self.text, change.from, &scope))
+                .map(|reason| (declared, reason))
+                .or(unclear)
+                .or_else(|| {
+                    let objects = |site: &Site| {
+                        let reason = self.rules.objection(&self.text[..site.range.start], change.to)?;
+                        Some((site.range.start, reason))
+                    };
+                    sites.iter().find_map(objects)
+                })
+                .or_else(|| {
+                    let at = taken.iter().find(|at| scope.contains(*at) && change.to != "_")?;
+                    Some((*at, "the new name is in use in the same scope"))
+                }),
+        };
+        let obstacle = obstacle.map(|(at, reason)| Obstacle { at, reason: reason.to_owned() });
+        Group { declared, kind: declaration.kind, sites, reach, obstacle }
+    }
+
+    /// Moves the arguments that name a parameter to its places, and says who else may name it.
+    fn keywords_of(&mut self, declaration: &Declaration<'t>, sites: &mut Vec<Site>) -> Reach {
+        let Reach::Named(function) = &declaration.reach else { return declaration.reach.clone() };
+        let (own, others) = std::mem::take(&mut self.keywords).into_iter().partition(|(_, called)| called == function);
+        self.keywords = others;
+        sites.extend(Vec::into_iter(own).map(|(range, _): (Range<usize>, String)| Site { range, form: Form::Plain }));
+        declaration.reach.clone()
+    }
+}
+
+/// The text of a node.
+fn text_of<'s>(node: Node<'_>, text: &'s str) -> &'s str {
+    text.get(node.byte_range()).unwrap_or_default()
+}
+
+/// True if a node is the child of its parent with that field.
+fn is_field(parent: Node<'_>, node: Node<'_>, field: &str) -> bool {
+    let mut cursor = parent.walk();
+    parent.children_by_field_name(field, &mut cursor).any(|child| child.id() == node.id())
+}
+
+/// The nearest node around this one for which the test holds.
+fn around<'t>(node: Node<'t>, is_sought: impl Fn(Node<'t>) -> bool) -> Option<Node<'t>> {
+    let mut at = node.parent();
+    while let Some(node) = at {
+        if is_sought(node) {
+            return Some(node);
+        }
+        at = node.parent();
+    }
+    None
+}
+
+/// The root of the tree of a node.
+fn root(node: Node<'_>) -> Node<'_> {
+    around(node, |node| node.parent().is_none()).unwrap_or(node)
+}

@@ -1,0 +1,292 @@
+//! The scopes of Python.
+
+use std::ops::Range;
+
+use tree_sitter::Node;
+
+use super::{Declaration, Role, Rules, around, is_field, root, text_of};
+use crate::format::name::{
+    facts::{Form, Kind, Meaning, Origin, Reach},
+    word,
+};
+
+pub(super) struct Python;
+
+const COMPREHENSIONS: &[&str] =
+    &["list_comprehension", "set_comprehension", "dictionary_comprehension", "generator_expression"];
+const PATTERNS: &[&str] =
+    &["pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern", "parenthesized_expression"];
+
+/// Nodes with arguments that have names.
+const CALLS: &[&str] = &["call", "class_definition"];
+
+impl Rules for Python {
+    fn role<'t>(&self, node: Node<'t>, text: &str) -> Role<'t> {
+        let Some(parent) = node.parent() else { return Role::Member };
+        match parent.kind() {
+            "attribute" if is_field(parent, node, "attribute") => attribute(parent, node, text),
+            "keyword_argument" if is_field(parent, node, "name") => keyword(parent, text),
+            "function_definition" | "class_definition" if is_field(parent, node, "name") => {
+                let kind = if parent.kind() == "class_definition" { Kind::Class } else { Kind::Function };
+                bound(parent, node, text, kind)
+            }
+            "dotted_name" | "aliased_import" | "relative_import" => import(parent, node, text),
+            "global_statement" => bound(node, node, text, Kind::Variable),
+            "nonlocal_statement" => Role::unclear("`nonlocal` binds it elsewhere"),
+            "type_parameter" | "type" if around(node, |n| n.kind() == "type_parameter").is_some() => {
+                Role::unclear("it is a parameter of types")
+            }
+            "interpolation" if prints_itself(parent) => Role::unclear("it is printed with its name"),
+            _ if around(node, |n| n.kind() == "case_pattern").is_some() => Role::unclear("it stands in a pattern"),
+            _ => parameter(node, text).unwrap_or_else(|| target(node, text)),
+        }
+    }
+
+    fn shows(&self, scope: Node<'_>, child: Node<'_>, below: Node<'_>) -> bool {
+        match scope.kind() {
+            "function_definition" | "class_definition" | "lambda" => is_field(scope, child, "body"),
+            // The first iterable belongs to the scope around.
+            kind if COMPREHENSIONS.contains(&kind) => {
+                let first = scope.children(&mut scope.walk()).find(|child| child.kind() == "for_in_clause");
+                !(first.is_some_and(|first| first.id() == child.id()) && is_field(child, below, "right"))
+            }
+            _ => true,
+        }
+    }
+
+    fn ends(&self, _: Node<'_>, _: &str) -> bool {
+        false
+    }
+
+    fn is_shallow(&self, scope: Node<'_>) -> bool {
+        scope.kind() == "class_definition"
+    }
+
+    fn is_function(&self, node: Node<'_>) -> bool {
+        matches!(node.kind(), "function_definition" | "lambda") || COMPREHENSIONS.contains(&node.kind())
+    }
+
+    fn obstacle(&self, text: &str, name: &str, scope: &Range<usize>) -> Option<&'static str> {
+        let within = &text[scope.clone()];
+        let is_called = |call: &&str| {
+            let begins = |at: usize| !within[..at].ends_with(|c: char| word::continues(c) || c == '.');
+            within.match_indices(*call).any(|(at, _)| begins(at))
+        };
+        if ["locals()", "globals()", "vars()", "eval(", "exec("].iter().any(is_called) {
+            return Some("its scope looks names up as texts");
+        }
+        name.starts_with("__").then_some("names with two underscores have a meaning of their own")
+    }
+
+    fn objection(&self, _: &str, _: &str) -> Option<&'static str> {
+        None
+    }
+
+    fn file(&self, root: Node<'_>, text: &str) -> (Option<String>, Vec<String>) {
+        let mut stars = Vec::new();
+        let mut cursor = root.walk();
+        for statement in root.children(&mut cursor).filter(|node| node.kind() == "import_from_statement") {
+            let is_star = statement.children(&mut statement.walk()).any(|child| child.kind() == "wildcard_import");
+            if let Some(module) = statement.child_by_field_name("module_name").filter(|_| is_star) {
+                stars.push(text_of(module, text).to_owned());
+            }
+        }
+        (None, stars)
+    }
+}
+
+/// The scope that binds names which are assigned at a node.
+fn scope<'t>(node: Node<'t>, skips_comprehensions: bool) -> Node<'t> {
+    let is_scope = |n: Node<'t>| {
+        matches!(n.kind(), "function_definition" | "class_definition" | "lambda" | "module")
+            || !skips_comprehensions && COMPREHENSIONS.contains(&n.kind())
+    };
+    around(node, is_scope).unwrap_or_else(|| root(node))
+}
+
+/// The declaration of a name that is assigned at a node.
+fn bound<'t>(at: Node<'t>, name: Node<'t>, text: &str, kind: Kind) -> Role<'t> {
+    let mut scope = scope(at, true);
+    if scope.kind() == "function_definition" && declares(scope, "global_statement", text_of(name, text), text) {
+        scope = root(at);
+    }
+    let mut declaration = Declaration::new(scope, kind, reach(scope));
+    if scope.kind() == "class_definition" {
+        declaration.obstacle = Some("it is a member of a class");
+    }
+    Role::Declares(declaration)
+}
+
+fn reach(scope: Node<'_>) -> Reach {
+    if scope.kind() == "module" { Reach::Exported } else { Reach::Local }
+}
+
+/// True if a function itself, and no function within, has a statement about a name.
+fn declares(function: Node<'_>, statement: &str, name: &str, text: &str) -> bool {
+    let mut open = vec![function];
+    while let Some(node) = open.pop() {
+        for child in node.children(&mut node.walk()) {
+            if child.kind() == statement {
+                if child.children(&mut child.walk()).any(|word| text_of(word, text) == name) {
+                    return true;
+                }
+            } else if !matches!(child.kind(), "function_definition" | "class_definition" | "lambda") {
+                open.push(child);
+            }
+        }
+    }
+    false
+}
+
+/// A member of a module, or of anything else.
+fn attribute<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
+    let object =
+        parent.child_by_field_name("object").filter(|object| matches!(object.kind(), "identifier" | "attribute"));
+    let module = object.and_then(|object| imported_module(root(node), text_of(object, text), text));
+    match module {
+        Some(module) => {
+            Role::Other(Meaning::Through(Origin { module, name: text_of(node, text).to_owned() }, Form::Plain))
+        }
+        None => Role::Member,
+    }
+}
+
+/// The module that an import at the top of the file binds to a name.
+fn imported_module(root: Node<'_>, object: &str, text: &str) -> Option<String> {
+    let mut cursor = root.walk();
+    for statement in root.children(&mut cursor) {
+        let from = statement.child_by_field_name("module_name").map(|module| text_of(module, text));
+        for name in statement.children_by_field_name("name", &mut statement.walk()) {
+            let (path, local) = match name.child_by_field_name("alias") {
+                Some(alias) => {
+                    (name.child_by_field_name("name").map_or("", |n| text_of(n, text)), text_of(alias, text))
+                }
+                None => (text_of(name, text), text_of(name, text)),
+            };
+            if local == object && matches!(statement.kind(), "import_statement" | "import_from_statement") {
+                return Some(match from {
+                    Some(from) if from.ends_with('.') => format!("{from}{path}"),
+                    Some(from) => format!("{from}.{path}"),
+                    None => path.to_owned(),
+                });
+            }
+        }
+    }
+    None
+}
+
+/// The name of an argument.
+fn keyword<'t>(argument: Node<'t>, text: &str) -> Role<'t> {
+    let call = around(argument, |node| CALLS.contains(&node.kind()));
+    let called = call.and_then(|call| call.child_by_field_name("function"));
+    match called {
+        Some(called) => {
+            let name = text_of(called, text).rsplit('.').next().unwrap_or_default().to_owned();
+            Role::Keyword(name)
+        }
+        None => Role::Member,
+    }
+}
+
+fn import<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
+    let Some(statement) = around(node, |n| n.kind().ends_with("_statement")) else {
+        return Role::unclear("it stands in a pattern");
+    };
+    let is_from = statement.kind() == "import_from_statement";
+    if parent.kind() == "aliased_import" {
+        return if is_field(parent, node, "alias") {
+            bound(node, node, text, Kind::Import).local()
+        } else {
+            Role::Member
+        };
+    }
+    let module = statement.child_by_field_name("module_name");
+    let is_module = module.is_some_and(|module| module.byte_range().contains(&node.start_byte()));
+    if !is_from || is_module || parent.child_count() > 1 {
+        return Role::unclear("it is the name of a module");
+    }
+    let module = module.map_or("", |module| text_of(module, text)).to_owned();
+    let origin = Origin { module, name: text_of(node, text).to_owned() };
+    if parent.parent().is_some_and(|above| above.kind() == "aliased_import") {
+        return Role::Other(Meaning::Through(origin, Form::Plain));
+    }
+    match bound(node, node, text, Kind::Import) {
+        Role::Declares(declaration) => {
+            Role::Declares(Declaration { reach: Reach::Imported(origin), form: Form::Import, ..declaration })
+        }
+        other => other,
+    }
+}
+
+impl Role<'_> {
+    /// The same role, without other files that could name it.
+    fn local(self) -> Self {
+        match self {
+            Role::Declares(declaration) => Role::Declares(Declaration { reach: Reach::Local, ..declaration }),
+            other => other,
+        }
+    }
+}
+
+/// True for `{name=}`.
+fn prints_itself(interpolation: Node<'_>) -> bool {
+    interpolation.children(&mut interpolation.walk()).any(|child| child.kind() == "=")
+}
+
+/// The declaration of a parameter; none if a token is none.
+fn parameter<'t>(node: Node<'t>, text: &str) -> Option<Role<'t>> {
+    let mut at = node;
+    let list = loop {
+        let parent = at.parent()?;
+        match parent.kind() {
+            "parameters" | "lambda_parameters" => break parent,
+            "default_parameter" | "typed_default_parameter" if is_field(parent, at, "name") => {}
+            "typed_parameter" if parent.child(0).is_some_and(|first| first.id() == at.id()) => {}
+            "list_splat_pattern" | "dictionary_splat_pattern" => {}
+            _ => return None,
+        }
+        at = parent;
+    };
+    let function = list.parent()?;
+    let mut declaration = Declaration::new(function, Kind::Parameter, Reach::Local);
+    if function.kind() == "lambda" || at.kind() == "list_splat_pattern" {
+        return Some(Role::Declares(declaration));
+    }
+    let name = function.child_by_field_name("name").map_or("", |name| text_of(name, text));
+    let class = around(function, |n| matches!(n.kind(), "class_definition" | "function_definition"));
+    let class = class.filter(|class| class.kind() == "class_definition");
+    let called = match class.and_then(|class| class.child_by_field_name("name")) {
+        Some(class) if matches!(name, "__init__" | "__new__" | "__call__") => text_of(class, text),
+        _ => name,
+    };
+    declaration.reach = Reach::Named(called.to_owned());
+    let is_decorated = function.parent().is_some_and(|above| above.kind() == "decorated_definition");
+    if is_decorated || name.starts_with("test") {
+        declaration.obstacle = Some("a decorator or a test runner may name the parameter");
+    }
+    Some(Role::Declares(declaration))
+}
+
+/// A name that is assigned, or a reference.
+fn target<'t>(node: Node<'t>, text: &str) -> Role<'t> {
+    let mut at = node;
+    while let Some(parent) = at.parent() {
+        match parent.kind() {
+            kind if PATTERNS.contains(&kind) => at = parent,
+            "tuple" | "list" if parent.parent().is_some_and(|above| above.kind() == "as_pattern_target") => at = parent,
+            "assignment" | "augmented_assignment" | "for_statement" if is_field(parent, at, "left") => {
+                return bound(parent, node, text, Kind::Variable);
+            }
+            "for_in_clause" if is_field(parent, at, "left") => {
+                return Role::Declares(Declaration::new(scope(parent, false), Kind::Variable, Reach::Local));
+            }
+            "named_expression" if is_field(parent, at, "name") => return bound(parent, node, text, Kind::Variable),
+            "as_pattern_target" => return bound(parent, node, text, Kind::Variable),
+            "type_alias_statement" if is_field(parent, at, "left") => {
+                return Role::unclear("it is an alias of a type");
+            }
+            _ => break,
+        }
+    }
+    Role::Refers(Form::Plain)
+}

@@ -1,0 +1,329 @@
+//! The scopes of Rust.
+
+use std::ops::Range;
+
+use tree_sitter::Node;
+
+use super::{Declaration, Role, Rules, around, is_field, root, text_of};
+use crate::format::name::{
+    facts::{Form, Kind, Meaning, Origin, Reach},
+    word,
+};
+
+pub(super) struct Rust;
+
+/// Macros of the standard library whose arguments are expressions.
+const MACROS: &[&str] = &[
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "dbg",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "eprint",
+    "eprintln",
+    "format",
+    "panic",
+    "print",
+    "println",
+    "todo",
+    "unreachable",
+    "vec",
+    "write",
+    "writeln",
+];
+
+const ITEMS: &[&str] = &[
+    "function_item",
+    "function_signature_item",
+    "struct_item",
+    "enum_item",
+    "union_item",
+    "type_item",
+    "trait_item",
+    "const_item",
+    "static_item",
+];
+
+impl Rules for Rust {
+    fn role<'t>(&self, node: Node<'t>, text: &str) -> Role<'t> {
+        let Some(parent) = node.parent() else { return Role::Member };
+        if let Some(tree) = around(node, |n| n.kind() == "token_tree") {
+            return in_macro(tree, node, text);
+        }
+        if around(node, |n| matches!(n.kind(), "macro_definition" | "attribute_item" | "inner_attribute_item"))
+            .is_some()
+        {
+            return Role::unclear("it stands in a macro or an attribute");
+        }
+        match parent.kind() {
+            "lifetime" | "label" => Role::Member,
+            "macro_invocation" if is_field(parent, node, "macro") => Role::unclear("it is the name of a macro"),
+            "mod_item" | "extern_crate_declaration" => Role::unclear("it is the name of a module"),
+            kind if ITEMS.contains(&kind) && is_field(parent, node, "name") => item(parent, text_of(node, text)),
+            "enum_variant" | "field_declaration" if is_field(parent, node, "name") => Role::Member,
+            "field_expression" | "field_initializer" if is_field(parent, node, "field") => Role::Member,
+            "type_binding" if is_field(parent, node, "name") => Role::Member,
+            "shorthand_field_initializer" => Role::Refers(Form::Member),
+            "type_parameter" | "const_parameter" if is_field(parent, node, "name") => {
+                let owner = parent.parent().and_then(|list| list.parent()).unwrap_or(parent);
+                Role::Declares(single(Declaration::new(owner, Kind::Type, Reach::Local)))
+            }
+            _ if around(node, |n| n.kind() == "use_declaration").is_some() => used(parent, node, text),
+            "scoped_identifier" | "scoped_type_identifier" if is_field(parent, node, "name") => {
+                path(parent, node, text)
+            }
+            _ => pattern(node, text),
+        }
+    }
+
+    fn shows(&self, scope: Node<'_>, child: Node<'_>, _: Node<'_>) -> bool {
+        // The value of a `let` and the like is outside of its pattern's scope by the bytes of `seen`.
+        scope.kind() != "match_arm" || !is_field(scope, child, "attribute")
+    }
+
+    fn ends(&self, scope: Node<'_>, text: &str) -> bool {
+        scope.kind() == "mod_item" && !text_of(scope, text).contains("use super::*")
+    }
+
+    fn is_shallow(&self, _: Node<'_>) -> bool {
+        false
+    }
+
+    fn is_function(&self, _: Node<'_>) -> bool {
+        false
+    }
+
+    fn obstacle(&self, text: &str, name: &str, scope: &Range<usize>) -> Option<&'static str> {
+        let within = &text[scope.clone()];
+        let is_captured = [format!("{{{name}}}"), format!("{{{name}:"), format!("{name}$")];
+        if is_captured.iter().any(|form| within.contains(form.as_str())) {
+            return Some("a format string may capture it");
+        }
+        name.starts_with("r#").then_some("it is a raw identifier")
+    }
+
+    fn objection(&self, before: &str, to: &str) -> Option<&'static str> {
+        let key = before.trim_end().strip_suffix(':').filter(|key| !key.ends_with(':'));
+        let is_same =
+            key.is_some_and(|key| key.trim_end().strip_suffix(to).is_some_and(|rest| !rest.ends_with(word::continues)));
+        is_same.then_some("a field beside it has the new name, so that the short form of the field is due")
+    }
+
+    fn file(&self, root: Node<'_>, text: &str) -> (Option<String>, Vec<String>) {
+        let mut stars = Vec::new();
+        for (at, _) in text.match_indices("::*") {
+            if let Some(star) = root.descendant_for_byte_range(at + 2, at + 3)
+                && let Some(wildcard) = around(star, |n| n.kind() == "use_wildcard")
+            {
+                stars.push(text_of(wildcard, text).trim_end_matches("::*").to_owned());
+            }
+        }
+        (None, stars)
+    }
+}
+
+/// A declaration beside which another of the same name is another thing.
+fn single(declaration: Declaration<'_>) -> Declaration<'_> {
+    Declaration { merges: false, ..declaration }
+}
+
+/// The block, module or file of an item.
+fn home(node: Node<'_>) -> Node<'_> {
+    around(node, |n| matches!(n.kind(), "block" | "declaration_list" | "source_file")).unwrap_or_else(|| root(node))
+}
+
+fn item<'t>(item: Node<'t>, name: &str) -> Role<'t> {
+    let home = home(item);
+    let owner = home.parent().map(|owner| owner.kind());
+    if matches!(owner, Some("impl_item" | "trait_item" | "foreign_mod_item")) && home.kind() == "declaration_list" {
+        return Role::Member;
+    }
+    let kind = match item.kind() {
+        "function_item" | "function_signature_item" => Kind::Function,
+        "const_item" | "static_item" => Kind::Variable,
+        "type_item" => Kind::Type,
+        _ => Kind::Class,
+    };
+    let reach = if home.kind() == "block" { Reach::Local } else { Reach::Exported };
+    let mut declaration = single(Declaration::new(home, kind, reach));
+    declaration.obstacle = match () {
+        () if name == "main" => Some("the compiler calls it by its name"),
+        () if home.kind() == "declaration_list" => Some("it is declared in a module within a file"),
+        () => None,
+    };
+    Role::Declares(declaration)
+}
+
+/// A name in the arguments of a macro.
+fn in_macro<'t>(tree: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
+    let unclear = Role::unclear("it stands in a macro");
+    let owner = tree.parent().filter(|owner| owner.kind() == "macro_invocation" || owner.kind() == "token_tree");
+    let mut outer = tree;
+    while let Some(parent) = outer.parent().filter(|parent| parent.kind() == "token_tree") {
+        // Statements, patterns and literals of structures stand in braces.
+        if text_of(outer, text).starts_with('{') {
+            return unclear;
+        }
+        outer = parent;
+    }
+    let call = outer.parent().filter(|call| call.kind() == "macro_invocation");
+    let name = call.and_then(|call| call.child_by_field_name("macro")).map_or("", |name| text_of(name, text));
+    if owner.is_none() || !MACROS.contains(&name) || text_of(outer, text).starts_with('{') {
+        return unclear;
+    }
+    let kind = |node: Option<Node<'_>>| node.map_or(String::new(), |node| text_of(node, text).to_owned());
+    match (kind(node.prev_sibling()).as_str(), kind(node.next_sibling()).as_str()) {
+        (".", _) => Role::Member,
+        ("::" | "|" | "let" | "for" | "'" | "fn" | "move" | "&mut" | "mut" | "ref", _) => unclear,
+        (_, "=" | ":" | "::" | "|" | "!" | "@" | "=>") => unclear,
+        _ => Role::Refers(Form::Plain),
+    }
+}
+
+/// A name in a `use`.
+fn used<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
+    let mut module = match parent.kind() {
+        "scoped_identifier" if is_field(parent, node, "name") => {
+            parent.child_by_field_name("path").map_or("", |path| text_of(path, text)).to_owned()
+        }
+        "use_list" => String::new(),
+        "use_as_clause" if is_field(parent, node, "alias") => {
+            return Role::Declares(single(Declaration::new(home(node), Kind::Import, Reach::Local)));
+        }
+        "use_as_clause" => String::new(),
+        _ => return Role::unclear("it is the name of a module"),
+    };
+    let outer = if parent.kind() == "scoped_identifier" { parent } else { node };
+    let above = outer.parent().map_or("", |above| above.kind());
+    if !matches!(above, "use_declaration" | "use_list" | "use_as_clause") {
+        return Role::unclear("it is the name of a module");
+    }
+    let mut at = outer;
+    while let Some(list) = around(at, |n| n.kind() == "scoped_use_list") {
+        let path = list.child_by_field_name("path").map_or("", |path| text_of(path, text));
+        module = if module.is_empty() { path.to_owned() } else { format!("{path}::{module}") };
+        at = list;
+    }
+    let origin = Origin { module: from_file(node, &module), name: text_of(node, text).to_owned() };
+    if above == "use_as_clause" {
+        return Role::Other(Meaning::Through(origin, Form::Plain));
+    }
+    let declaration = Declaration::new(home(node), Kind::Import, Reach::Imported(origin));
+    Role::Declares(single(Declaration { form: Form::Import, ..declaration }))
+}
+
+/// The last name of a path.
+fn path<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
+    let module = parent.child_by_field_name("path").map_or("", |path| text_of(path, text));
+    let last = module.rsplit("::").next().unwrap_or_default();
+    // A path that ends with a type leads to a member of it.
+    if last.starts_with(|c: char| c.is_uppercase() || c == '<') {
+        return Role::Member;
+    }
+    let origin = Origin { module: from_file(node, module), name: text_of(node, text).to_owned() };
+    Role::Other(Meaning::Through(origin, Form::Plain))
+}
+
+/// A path from the module of the file, if it begins in a module within the file.
+fn from_file(node: Node<'_>, module: &str) -> String {
+    let mut path: Vec<&str> = module.split("::").collect();
+    let mut at = around(node, |n| n.kind() == "mod_item");
+    while let Some(inner) = at {
+        match path.first().copied() {
+            Some("super") => {
+                path.remove(0);
+                if path.first() != Some(&"super") {
+                    path.insert(0, "self");
+                }
+            }
+            // It leads to something within that module.
+            Some("self") => path.insert(1, "?"),
+            Some(_) | None => break,
+        }
+        at = around(inner, |n| n.kind() == "mod_item");
+    }
+    path.join("::")
+}
+
+/// A name that a pattern binds, or a reference.
+fn pattern<'t>(node: Node<'t>, text: &str) -> Role<'t> {
+    let refers = Role::Refers(Form::Plain);
+    let mut form = Form::Plain;
+    let mut at = node;
+    if node.kind() == "type_identifier" || !text_of(node, text).starts_with(|c: char| c.is_lowercase() || c == '_') {
+        return refers;
+    }
+    while let Some(parent) = at.parent() {
+        match parent.kind() {
+            "tuple_pattern" | "slice_pattern" | "ref_pattern" | "mut_pattern" | "reference_pattern" | "or_pattern" => {}
+            "captured_pattern"
+                if parent.child(0).is_some_and(|first| first.id() == at.id()) || at.id() != node.id() => {}
+            "tuple_struct_pattern" | "struct_pattern" if !is_field(parent, at, "type") => {}
+            "field_pattern" if node.kind() == "shorthand_field_identifier" => {
+                let is_plain = parent.child_count() == 1;
+                if !is_plain {
+                    return Role::unclear("it is bound by reference under the name of a field");
+                }
+                form = Form::Member;
+            }
+            "field_pattern" if is_field(parent, at, "pattern") => {
+                let key = parent.child_by_field_name("name").map_or("", |key| text_of(key, text));
+                if key.is_empty() {
+                    return refers;
+                }
+            }
+            "field_pattern" => return Role::Member,
+            "match_pattern" if !is_field(parent, at, "condition") => {}
+            "let_declaration" if is_field(parent, at, "pattern") => {
+                if parent.prev_sibling().is_some_and(|before| before.kind() == "attribute_item") {
+                    return Role::unclear("an attribute decides if it is compiled");
+                }
+                let scope = home(parent);
+                return binds(scope, Kind::Variable, parent.end_byte()..scope.end_byte(), form);
+            }
+            "parameter" if is_field(parent, at, "pattern") => return parameter(parent, form),
+            "closure_parameters" => {
+                let Some(closure) = parent.parent() else { return refers };
+                return binds(closure, Kind::Parameter, parent.end_byte()..closure.end_byte(), form);
+            }
+            "for_expression" if is_field(parent, at, "pattern") => {
+                let from = parent.child_by_field_name("body").map_or(usize::MAX, |body| body.start_byte());
+                return binds(parent, Kind::Variable, from..parent.end_byte(), form);
+            }
+            "match_arm" if is_field(parent, at, "pattern") => {
+                return binds(parent, Kind::Variable, at.start_byte()..parent.end_byte(), form);
+            }
+            "let_condition" if is_field(parent, at, "pattern") => return condition(parent, form),
+            _ => return refers,
+        }
+        at = parent;
+    }
+    refers
+}
+
+fn binds(scope: Node<'_>, kind: Kind, seen: Range<usize>, form: Form) -> Role<'_> {
+    let declaration = single(Declaration::new(scope, kind, Reach::Local).seen(seen));
+    Role::Declares(Declaration { form, ..declaration })
+}
+
+fn parameter(parameter: Node<'_>, form: Form) -> Role<'_> {
+    let is_function = |n: Node<'_>| {
+        matches!(n.kind(), "function_item" | "function_signature_item" | "closure_expression" | "function_type")
+    };
+    let Some(owner) = around(parameter, is_function) else { return Role::unclear("it is a parameter of nothing") };
+    let from = owner.child_by_field_name("body").map_or(usize::MAX, |body| body.start_byte());
+    binds(owner, Kind::Parameter, from..owner.end_byte(), form)
+}
+
+/// A name that `if let` and the like bind: it is seen by the rest of the condition and by the body.
+fn condition(condition: Node<'_>, form: Form) -> Role<'_> {
+    let is_owner = |n: Node<'_>| matches!(n.kind(), "if_expression" | "while_expression" | "match_arm");
+    let Some(owner) = around(condition, is_owner) else { return Role::unclear("it is bound by a condition") };
+    let until = match owner.child_by_field_name("consequence") {
+        Some(body) => body.end_byte(),
+        None => owner.end_byte(),
+    };
+    binds(owner, Kind::Variable, condition.end_byte()..until, form)
+}
