@@ -15,6 +15,7 @@ pub(crate) mod markup;
 pub(crate) mod page;
 pub(crate) mod spelling;
 pub(crate) mod text;
+pub(crate) mod word;
 pub(crate) mod xml;
 
 mod attribute;
