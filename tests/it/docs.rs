@@ -45,6 +45,7 @@ pages_that_run! {
     embedding_does_what_it_says: "docs/embedding.md",
     fixing_links_does_what_it_says: "docs/fix-links.md",
     migrating_json_does_what_it_says: "docs/migrate-json.md",
+    renaming_a_symbol_does_what_it_says: "docs/rename.md",
     model_proposals_do_what_the_page_says: "docs/model-proposals.md",
     packs_do_what_the_page_says: "docs/packs.md",
     the_repl_does_what_its_page_says: "docs/repl.md",

@@ -65,6 +65,7 @@ mod public_face;
 mod recorded;
 mod reference;
 mod refusals;
+mod rename;
 mod repl;
 mod replay;
 mod report;

@@ -12,6 +12,7 @@ pub mod intra_repo_link_fixer;
 pub mod json_schema_migrator;
 pub mod jsonl;
 pub mod link_updater;
+pub mod rename_refactor;
 pub mod source;
 pub mod survey;
 pub mod verify;
@@ -46,6 +47,7 @@ pub const ADAPTERS: &[&dyn Adapter] = &[
     &intra_repo_link_fixer::IntraRepoLinkFixer,
     &json_schema_migrator::JsonSchemaMigrator,
     &link_updater::LinkUpdater,
+    &rename_refactor::RenameRefactor,
 ];
 
 /// A tool whose changes are deterministic and provable.

@@ -70,6 +70,21 @@ fn rewriter() -> Task {
     }
 }
 
+fn renamer() -> Task {
+    Task {
+        tool: "rename_refactor",
+        glob: "src/**/*.ts",
+        params: json!({"from": "limit", "to": "bound"}),
+        texts: |index| {
+            ["limit", "bound"].map(|name| match index {
+                0 => format!("export const {name} = 1;\n"),
+                _ => format!("import {{ {name} }} from './m0';\n\nconsole.log({name}, {index});\n"),
+            })
+        },
+        name: |index| format!("src/m{index}.ts"),
+    }
+}
+
 fn heading_case() -> Task {
     Task {
         tool: "heading_case",
@@ -133,6 +148,7 @@ impl Task {
             "json_schema_migrator" => &["dta", "run", "json_schema_migrator", "--input", "../input.json", "--yes"],
             "intra_repo_link_fixer" => &["dta", "run", "intra_repo_link_fixer", "--input", "../input.json", "--yes"],
             "code_rewrite" => &["dta", "run", "code_rewrite", "--input", "../input.json", "--yes"],
+            "rename_refactor" => &["dta", "run", "rename_refactor", "--input", "../input.json", "--yes"],
             "heading_case" => &["dta", "run", "heading_case", "--input", "../input.json", "--yes"],
             _ => &["dta", "run", "sort_imports", "--input", "../input.json", "--yes"],
         };
@@ -143,6 +159,11 @@ impl Task {
 #[test]
 fn a_migration_of_json_killed_at_any_moment_changed_everything_or_nothing() {
     migrator().killed(Site::new(0));
+}
+
+#[test]
+fn a_rename_killed_at_any_moment_changed_everything_or_nothing() {
+    renamer().killed(Site::new(0));
 }
 
 #[test]

@@ -1,0 +1,3 @@
+import { sum } from './total';
+
+console.log('total', sum([1]), { total: sum });

@@ -1,0 +1,3 @@
+export function sum(items: number[]) {
+  return items.length; // total
+}

@@ -1,0 +1,3 @@
+export function total(items: number[]) {
+  return items.length; // total
+}

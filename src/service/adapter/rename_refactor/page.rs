@@ -1,0 +1,128 @@
+//! A file that holds the name: its tokens and their meanings.
+
+use crate::{
+    base::{error::Error, language::Language, path::RepoPath, pulse::Pulse},
+    format::{
+        code::tree,
+        name::{
+            documentation,
+            facts::Facts,
+            script::{self, Change},
+            token::{self, Class, Token},
+            tree as names,
+            word::Word,
+        },
+    },
+};
+
+/// A file that holds the name.
+#[derive(Debug)]
+pub(super) struct Page {
+    /// The file.
+    pub(super) path: RepoPath,
+    /// Its text.
+    pub(super) text: String,
+    /// Its language.
+    pub(super) language: Language,
+    /// Every place of the name, in order.
+    pub(super) tokens: Vec<Token>,
+    /// The bindings; the error is the reason that they are not known.
+    pub(super) facts: Result<Facts, &'static str>,
+    /// The first place of the new name in code.
+    pub(super) taken: Option<usize>,
+    /// True for a file of the target.
+    pub(super) is_target: bool,
+}
+
+/// Languages whose files name things of each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    /// Go.
+    Go,
+    /// Java.
+    Java,
+    /// Python.
+    Python,
+    /// Rust.
+    Rust,
+    /// JavaScript and TypeScript.
+    Script,
+    /// Any other language, which has no rules of scope here.
+    Other(Language),
+}
+
+impl Family {
+    /// The family of a language.
+    pub(super) fn of(language: Language) -> Self {
+        match language {
+            Language::Go => Family::Go,
+            Language::Java => Family::Java,
+            Language::Python => Family::Python,
+            Language::Rust => Family::Rust,
+            Language::JavaScript | Language::Tsx | Language::TypeScript => Family::Script,
+            other => Family::Other(other),
+        }
+    }
+
+    /// The family of a file; none if its language is not known.
+    pub(super) fn of_path(path: &str) -> Option<Self> {
+        Language::of_path(path).map(Family::of)
+    }
+}
+
+impl Page {
+    /// Reads a text that holds the name.
+    pub(super) fn read(path: &RepoPath, text: &str, change: Change<'_>, pulse: Pulse<'_>) -> Result<Self, Error> {
+        let language = Language::of_path(path).unwrap_or(Language::TypeScript);
+        let tree = tree::parse(language, text, pulse)?;
+        let tokens = token::tokens(&tree, language, text, &Word::new(change.from));
+        let is_code = |token: &Token| token.class == Class::Code && token.is_whole;
+        let facts = match tree::error_lines(&tree).is_empty() {
+            false => Err("it has a syntax error"),
+            true if Family::of(language) == Family::Script => {
+                let ranges: Vec<_> = tokens.iter().filter(|t| is_code(t)).map(|t| t.range.clone()).collect();
+                script::facts(path, text, change, &ranges)
+            }
+            true => names::facts(language, &tree, text, change).ok_or("its language has no rules of scope here"),
+        };
+        let to = token::tokens(&tree, language, text, &Word::new(change.to));
+        let taken = to.iter().find(|token| token.class == Class::Code).map(|token| token.range.start);
+        let page = Page { path: path.clone(), text: text.to_owned(), language, tokens, facts, taken, is_target: true };
+        pulse().map(|()| page)
+    }
+
+    /// The bytes of the comments above a declaration.
+    pub(super) fn documentation(
+        &self,
+        declared: usize,
+        pulse: Pulse<'_>,
+    ) -> Result<Vec<std::ops::Range<usize>>, Error> {
+        Ok(documentation::above(&tree::parse(self.language, &self.text, pulse)?, declared))
+    }
+
+    /// The family of its language.
+    pub(super) fn family(&self) -> Family {
+        Family::of(self.language)
+    }
+
+    /// The line of a byte, from 1.
+    pub(super) fn line(&self, at: usize) -> u64 {
+        1 + self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|byte| **byte == b'\n').count() as u64
+    }
+
+    /// The byte of a line and a column in characters, both from 1; none if there is no such place.
+    pub(super) fn byte(&self, line: u64, column: u64) -> Option<usize> {
+        let line = usize::try_from(line).ok()?.checked_sub(1)?;
+        let begin: usize = self.text.split_inclusive('\n').take(line).map(str::len).sum();
+        let rest = self.text.get(begin..)?;
+        let column = usize::try_from(column).ok()?.checked_sub(1)?;
+        let line = rest.split('\n').next()?;
+        let at = line.char_indices().map(|(at, _)| at).chain([line.len()]).nth(column)?;
+        Some(begin + at)
+    }
+
+    /// True if the name occurs in code.
+    pub(super) fn is_in_code(&self) -> bool {
+        self.tokens.iter().any(|token| token.class == Class::Code)
+    }
+}

@@ -1,0 +1,149 @@
+//! Discovers and proposes: reads every file, chooses the places of one thing, and writes the new name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    lexical,
+    page::{Family, Page},
+    params::{Engine, Params, Scope},
+    places::Places,
+    refusal::finding,
+    rewrite::{self, Rewritten, Tally},
+    scope,
+    world::{World, has_star},
+};
+use crate::{
+    base::{
+        change::Stamp,
+        error::{Code, Error},
+        language::Language,
+    },
+    format::name::{reserved, script::Change, token::Class, word::Word},
+    service::adapter::{
+        Context,
+        contract::{Counts, Finding, Invocation, Proposal},
+        deadline::Deadline,
+        survey::{Look, Results, Survey, survey},
+    },
+};
+
+/// The number of remaining places that a proposal lists.
+const LISTED: usize = 200;
+
+/// The findings in one file.
+struct Found {
+    page: Option<Page>,
+    has_star: bool,
+}
+
+/// Reads every file of the target and proposes the new name.
+pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str]) -> Result<Proposal, Error> {
+    let params = Params::parse(&input.params)?;
+    let deadline = Deadline::begin(input, "looking at the files");
+    let change = Change { from: &params.from, to: &params.to };
+    let word = Word::new(&params.from);
+    let mut survey = survey(ctx, input, looked_at, |source| {
+        let has_star = has_star(source.path, source.bytes);
+        if !word.is_in(source.bytes) {
+            return Ok(Look::Read(Found { page: None, has_star }));
+        }
+        let Ok(text) = std::str::from_utf8(source.bytes) else { return Ok(Look::Skip("it is not UTF-8")) };
+        let page = Page::read(source.path, text, change, &|| source.pulse())?;
+        Ok(Look::Read(Found { page: Some(page).filter(|page| !page.tokens.is_empty()), has_star }))
+    })?;
+    survey.check_skipped(params.on_skip)?;
+    let stamps: BTreeMap<String, Stamp> =
+        survey.files.iter().map(|file| (file.path.to_string(), file.before)).collect();
+    let world = world(&mut survey, (ctx, change, &deadline), &stamps);
+    check_names(&world, &params)?;
+    let places = choose(&world, &params)?;
+    let done = match &places {
+        Some(places) => rewrite::rewrite(&world, &params, places, &stamps)?,
+        None => Rewritten::default(),
+    };
+    let results = results(&world, done, places.as_ref());
+    survey.propose(results)
+}
+
+fn world<'a>(
+    survey: &mut Survey<Found>,
+    (ctx, change, deadline): (&'a Context<'a>, Change<'a>, &'a Deadline),
+    stamps: &BTreeMap<String, Stamp>,
+) -> World<'a> {
+    let stars = survey.files.iter().filter(|file| file.found.has_star).map(|file| file.path.to_string()).collect();
+    let pages = survey.files.iter_mut().filter_map(|file| file.found.page.take()).collect();
+    World::new((ctx, change, deadline), pages, stamps.keys().cloned().collect(), stars)
+}
+
+/// `invalid_input` if a language of the files refuses the new name.
+fn check_names(world: &World<'_>, params: &Params) -> Result<(), Error> {
+    let wanted = |page: &&Page| match &params.scope {
+        Scope::Glob(_) => page.is_in_code(),
+        Scope::File { file } => page.path.as_str() == file,
+        Scope::Symbol { path, .. } => page.path.as_str() == path,
+    };
+    let languages: BTreeSet<Language> = world.target().filter(wanted).map(|page| page.language).collect();
+    for language in languages {
+        if let Some(reason) = reserved::refusal(language, &params.to) {
+            return Err(Error::new(Code::InvalidInput, reason).hint("choose another `params.to`; nothing was changed"));
+        }
+    }
+    Ok(())
+}
+
+/// The places by the engine of the parameters, or by the stronger one that the language has.
+fn choose(world: &World<'_>, params: &Params) -> Result<Option<Places>, Error> {
+    let has_rules = |page: &Page| !matches!(page.family(), Family::Other(_));
+    let is_known = match &params.scope {
+        Scope::Glob(_) => world.target().filter(|page| page.is_in_code()).all(has_rules),
+        Scope::File { file: path } | Scope::Symbol { path, .. } => world.page(path).is_none_or(has_rules),
+    };
+    match params.engine {
+        Engine::Lexical => lexical::choose(world, params),
+        Engine::Auto if !is_known => lexical::choose(world, params),
+        Engine::Auto | Engine::Scope => scope::choose(world, params),
+    }
+}
+
+fn results(world: &World<'_>, done: Rewritten, places: Option<&Places>) -> Results {
+    let mut total = Tally::default();
+    world.target().flat_map(|page| &page.tokens).for_each(|token| total.add(token.class));
+    let Rewritten { renamed, kept, files, .. } = done;
+    let to_rename = renamed.total() + files;
+    let counts = [
+        ("occurrences_total", total.total()),
+        ("occurrences_code", total.code),
+        ("occurrences_strings", total.strings),
+        ("occurrences_comments", total.comments),
+        ("occurrences_to_rename", to_rename),
+        ("occurrences_to_rename_code", renamed.code),
+        ("occurrences_to_rename_strings", renamed.strings),
+        ("occurrences_to_rename_comments", renamed.comments),
+        ("occurrences_to_rename_files", files),
+    ];
+    let changed = [
+        ("renames", to_rename),
+        ("renames_code", renamed.code),
+        ("renames_strings", renamed.strings),
+        ("renames_comments", renamed.comments),
+        ("renames_files", files),
+        ("rest_code", total.code - renamed.code + kept),
+        ("rest_strings", total.strings - renamed.strings),
+        ("rest_comments", total.comments - renamed.comments),
+    ];
+    let counted = |counts: &[(&str, u64)]| counts.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<Counts>();
+    let findings = places.map_or_else(Vec::new, |places| rest(world, places));
+    Results { counts: counted(&counts), changed: counted(&changed), changes: done.changes, findings }
+}
+
+/// The places in code that keep the old name, with the engine that told them apart.
+fn rest(world: &World<'_>, places: &Places) -> Vec<Finding> {
+    let reason = format!("it means another thing, as the engine `{}` tells", places.engine);
+    let left = world.target().flat_map(|page| {
+        let renamed = places.code.get(page.path.as_str());
+        let is_left = move |at: usize| renamed.is_none_or(|renamed| !renamed.contains_key(&at));
+        let code = page.tokens.iter().filter(|token| token.class == Class::Code);
+        code.filter(move |token| is_left(token.range.start)).map(move |token| (page, token.range.start))
+    });
+    left.take(LISTED).map(|(page, at)| finding(page, at, "other_meaning", &reason)).collect()
+}

@@ -1,0 +1,88 @@
+//! Refusals: the places that are in doubt, and the error that lists them.
+
+use super::page::Page;
+use crate::{
+    base::{
+        error::{Code, Error},
+        path::RepoPath,
+    },
+    service::adapter::contract::Finding,
+};
+
+/// The number of places in a message.
+const IN_MESSAGE: usize = 3;
+
+/// The number of places in the details of an error.
+const IN_DETAILS: usize = 100;
+
+/// Places that are in doubt, each with the reason.
+#[derive(Debug, Default)]
+pub(super) struct Refusal {
+    findings: Vec<Finding>,
+}
+
+/// A finding at a place of a file.
+pub(super) fn finding(page: &Page, at: usize, kind: &str, reason: &str) -> Finding {
+    let line = page.text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let column = page.text[line..at].chars().count() + 1;
+    Finding {
+        path: page.path.clone(),
+        line: Some(page.line(at)),
+        place: format!("column {column}"),
+        kind: kind.to_owned(),
+        reason: reason.to_owned(),
+        candidates: Vec::new(),
+    }
+}
+
+impl Refusal {
+    /// Adds a place.
+    pub(super) fn add(&mut self, page: &Page, at: usize, (kind, reason): (&str, &str)) {
+        self.findings.push(finding(page, at, kind, reason));
+    }
+
+    /// Adds a file.
+    pub(super) fn add_file(&mut self, path: &str, (kind, reason): (&str, &str)) -> Result<(), Error> {
+        let path = RepoPath::parse(path)?;
+        let (kind, reason) = (kind.to_owned(), reason.to_owned());
+        self.findings.push(Finding { path, line: None, place: String::new(), kind, reason, candidates: Vec::new() });
+        Ok(())
+    }
+
+    /// An error if anything is in doubt.
+    pub(super) fn check(self, (from, to): (&str, &str)) -> Result<(), Error> {
+        let Refusal { mut findings } = self;
+        findings.sort();
+        findings.dedup();
+        if findings.is_empty() {
+            return Ok(());
+        }
+        let shown = findings.iter().take(IN_MESSAGE).map(|finding| {
+            let line = finding.line.map_or(String::new(), |line| format!(":{line}"));
+            format!("`{}`{line}: {}", finding.path, finding.reason)
+        });
+        let shown = shown.collect::<Vec<_>>().join("; ");
+        let mut message = format!("`{from}` can't be renamed to `{to}` with certainty: {shown}");
+        if let more @ 1.. = findings.len().saturating_sub(IN_MESSAGE) {
+            message.push_str(&format!("; and {more} more"));
+        }
+        let list: Vec<serde_json::Value> =
+            findings.iter().take(IN_DETAILS).filter_map(|finding| serde_json::to_value(finding).ok()).collect();
+        let hint = "name one thing by `params.scope` with path, line and column, widen the globs, or choose another name; \
+            nothing was changed";
+        Err(Error::new(Code::VerificationFailed, message)
+            .detail("places", findings.len() as u64)
+            .detail("findings", list)
+            .hint(hint))
+    }
+}
+
+/// The error of a single place.
+pub(super) fn refuse(page: &Page, at: usize, what: (&str, &str), names: (&str, &str)) -> Error {
+    let mut refusal = Refusal::default();
+    refusal.add(page, at, what);
+    match refusal.check(names) {
+        Err(error) => error,
+        Ok(()) => Error::new(Code::Internal, "a refusal has no place"),
+    }
+}

@@ -1,0 +1,566 @@
+//! The places of one thing by the bindings of its language: those of its file, and those of other files that lead to it.
+
+use std::{collections::BTreeSet, ops::Range};
+
+use super::{
+    link::{self, End, folder},
+    page::{Family, Page},
+    params::{Params, Scope},
+    places::Places,
+    refusal::{Refusal, refuse},
+    world::World,
+};
+use crate::{
+    base::{
+        error::{Code, Error},
+        language::Language,
+    },
+    format::name::{
+        facts::{Facts, Form, Group, Loose, Meaning, Origin, Reach},
+        token::Class,
+        word::Word,
+    },
+};
+
+/// The word of the record for this engine.
+pub(super) const NAME: &str = "scope";
+
+const MEANING: &str = "other_meaning";
+const TAKEN: &str = "collision";
+const OUTSIDE: &str = "outside";
+const UNKNOWN: &str = "unknown";
+
+/// A thing: a binding of a file, by its declaration, or the name that a file exports.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Thing {
+    /// A binding that other files do not name, or that stands for one of another module under a name of its own.
+    Own(String, usize),
+    /// A binding that others import.
+    Shared(String),
+}
+
+/// The places of the thing that the parameters name; none if there is none of that name.
+pub(super) fn choose(world: &World<'_>, params: &Params) -> Result<Option<Places>, Error> {
+    let thing = match &params.scope {
+        Scope::Symbol { path, line, column } => at_place(world, (path, *line, *column))?,
+        Scope::File { file } => only(world, Some(file))?,
+        Scope::Glob(_) => only(world, None)?,
+    };
+    let Some(thing) = thing else { return Ok(None) };
+    let mut search =
+        Search { world, places: Places { engine: NAME, ..Places::default() }, refusal: Refusal::default() };
+    match &thing {
+        Thing::Own(path, declared) => search.own(path, *declared)?,
+        Thing::Shared(path) => search.shared(path)?,
+    }
+    let Search { places, mut refusal, .. } = search;
+    for (path, declared) in &places.homes {
+        let page = page(world, path)?;
+        let group = facts(world, page)?.groups.iter().find(|group| group.declared == *declared);
+        if let (Some(wanted), Some(group)) = (&params.kind, group)
+            && *wanted != group.kind.noun()
+        {
+            let reason = format!("it is a {}, not a {wanted}", group.kind.noun());
+            refusal.add(page, *declared, (MEANING, &reason));
+        }
+    }
+    for path in places.code.keys().filter(|path| !world.is_surveyed(path)) {
+        let page = page(world, path)?;
+        let at = places.code[path].keys().next().copied().unwrap_or_default();
+        refusal.add(page, at, (OUTSIDE, "it is used outside of the files of the target"));
+    }
+    refusal.check(world.names())?;
+    Ok(Some(places))
+}
+
+fn page<'w>(world: &'w World<'_>, path: &str) -> Result<&'w Page, Error> {
+    world.page(path).ok_or_else(|| {
+        let from = world.change.from;
+        Error::new(Code::NotFound, format!("`{path}` is no file of the target that holds `{from}`"))
+            .hint("give a path that `target.glob` matches, relative to the workspace")
+    })
+}
+
+fn facts<'p>(world: &World<'_>, page: &'p Page) -> Result<&'p Facts, Error> {
+    page.facts.as_ref().map_err(|reason| {
+        let at = page.tokens.first().map_or(0, |token| token.range.start);
+        refuse(page, at, (UNKNOWN, reason), world.names())
+    })
+}
+
+/// The thing at a place; none if the new name is there already.
+fn at_place(world: &World<'_>, (path, line, column): (&str, u64, u64)) -> Result<Option<Thing>, Error> {
+    let from = world.change.from;
+    let no_token = || {
+        Error::new(Code::NotFound, format!("`{path}` has no token `{from}` at line {line}, column {column}"))
+            .hint("columns count characters from 1")
+    };
+    let Some(page) = world.page(path) else {
+        let is_done = world.is_surveyed(path) && has_new_name(world, path, (line, column));
+        return if is_done { Ok(None) } else { page(world, path).map(|_| None) };
+    };
+    let at = page.byte(line, column).ok_or_else(no_token)?;
+    let token = page.tokens.iter().find(|token| token.range.start <= at && at < token.range.end);
+    let Some(token) = token else {
+        return if has_new_name(world, path, (line, column)) { Ok(None) } else { Err(no_token()) };
+    };
+    let start = token.range.start;
+    let refused = |reason: &str| refuse(page, start, (MEANING, reason), world.names());
+    if token.class != Class::Code || !token.is_whole {
+        return Err(refused("it stands in a string, in a comment, or in a longer token"));
+    }
+    let facts = facts(world, page)?;
+    let group = facts.groups.iter().find(|group| group.sites.iter().any(|site| site.range.start == start));
+    if let Some(group) = group {
+        return thing(world, page, group, true).map(Some);
+    }
+    match facts.loose.iter().find(|loose| loose.range.start == start).map(|loose| &loose.meaning) {
+        Some(Meaning::Through(origin, _)) => match link::follow(world, path, origin)? {
+            End::File(file) => Ok(Some(Thing::Shared(home(world, &file, page.family())?))),
+            End::Elsewhere | End::Unknown => Err(refused("the module that it belongs to is not in the workspace")),
+        },
+        Some(Meaning::Free) => declared_in_package(world, page).map_err(refused).map(Some),
+        Some(Meaning::Member) => Err(refused("it is a member, whose owner only types tell")),
+        Some(Meaning::Keyword(_)) => Err(refused("it is the name of an argument; give the place of the parameter")),
+        Some(Meaning::Unclear(reason)) => Err(refused(reason)),
+        None => Err(refused("syntax does not tell its meaning")),
+    }
+}
+
+/// True if the new name is at a place, so that nothing is left to do.
+fn has_new_name(world: &World<'_>, path: &str, (line, column): (u64, u64)) -> bool {
+    let Some(text) = world.text(path) else { return false };
+    let line = usize::try_from(line).ok().and_then(|line| text.lines().nth(line.checked_sub(1)?));
+    let rest =
+        line.map(|line| line.chars().skip(usize::try_from(column).map_or(0, |column| column - 1)).collect::<String>());
+    rest.is_some_and(|rest| rest.starts_with(world.change.to))
+}
+
+/// The binding at the top of another file of the same package.
+fn declared_in_package(world: &World<'_>, page: &Page) -> Result<Thing, &'static str> {
+    let own = page.facts.as_ref().map_err(|reason| *reason)?.package.clone();
+    let pages = world.pages().map_err(|_| "the files of its package can't be read")?;
+    let homes: Vec<&Page> =
+        pages.filter(|other| is_same_package(page, other, own.as_deref()) && exports(other)).collect();
+    match homes[..] {
+        [home] => Ok(Thing::Shared(home.path.to_string())),
+        _ => Err("its file does not declare it"),
+    }
+}
+
+fn is_same_package(page: &Page, other: &Page, package: Option<&str>) -> bool {
+    let of = other.facts.as_ref().ok().and_then(|facts| facts.package.as_deref());
+    page.family() == other.family()
+        && package.is_some()
+        && of == package
+        && (page.family() == Family::Java || folder(&page.path) == folder(&other.path))
+}
+
+fn exports(page: &Page) -> bool {
+    page.facts.as_ref().is_ok_and(|facts| facts.groups.iter().any(|group| group.reach == Reach::Exported))
+}
+
+/// The file that declares a shared thing, from the end of a way.
+fn home(world: &World<'_>, end: &str, family: Family) -> Result<String, Error> {
+    if family != Family::Go {
+        return Ok(end.to_owned());
+    }
+    let found = world.pages()?.find(|page| page.family() == family && folder(&page.path) == end && exports(page));
+    Ok(found.map_or_else(|| end.to_owned(), |page| page.path.to_string()))
+}
+
+/// The thing that a binding is. An import at a place is renamed for its file alone where the language can say so.
+fn thing(world: &World<'_>, page: &Page, group: &Group, is_place: bool) -> Result<Thing, Error> {
+    let own = || Thing::Own(page.path.to_string(), group.declared);
+    match &group.reach {
+        Reach::Local | Reach::Named(_) => Ok(own()),
+        Reach::Exported | Reach::Global => Ok(Thing::Shared(page.path.to_string())),
+        Reach::Imported(_) if is_place && page.family() == Family::Script => Ok(own()),
+        Reach::Imported(origin) => {
+            match imported(world, page, &origin.module, &link::follow(world, &page.path, origin)?)? {
+                Some(file) => Ok(Thing::Shared(file)),
+                None => {
+                    let what = (MEANING, "it is bound by an import of something outside of the workspace");
+                    Err(refuse(page, group.declared, what, world.names()))
+                }
+            }
+        }
+    }
+}
+
+fn imported(world: &World<'_>, page: &Page, module: &str, end: &End) -> Result<Option<String>, Error> {
+    if page.family() == Family::Java {
+        let is_home = |other: &&Page| {
+            let package = other.facts.as_ref().ok().and_then(|facts| facts.package.as_deref());
+            other.family() == Family::Java && package == Some(module) && exports(other)
+        };
+        return Ok(world.pages()?.find(is_home).map(|page| page.path.to_string()));
+    }
+    let mut end = end.clone();
+    // Names go through files that import them themselves.
+    for _ in 0..16 {
+        let End::File(file) = &end else { return Ok(None) };
+        let file = home(world, file, page.family())?;
+        let Some(facts) = world.page(&file).and_then(|page| page.facts.as_ref().ok()) else { return Ok(None) };
+        let next = facts.groups.iter().find_map(|group| match &group.reach {
+            Reach::Imported(origin) => Some(origin),
+            _ => None,
+        });
+        if page.family() == Family::Script || facts.groups.iter().any(|group| group.reach == Reach::Exported) {
+            return Ok(exports(world.page(&file).unwrap_or(page)).then_some(file));
+        }
+        let Some(origin) = next else { return Ok(None) };
+        end = link::follow(world, &file, origin)?;
+    }
+    Ok(None)
+}
+
+/// The only thing of the name in the files of the target, or in one of them.
+fn only(world: &World<'_>, file: Option<&str>) -> Result<Option<Thing>, Error> {
+    let mut things = BTreeSet::new();
+    let mut refusal = Refusal::default();
+    // After a rename, members of the old name stay beside the new one.
+    let mut is_done = true;
+    let pages: Vec<&Page> = match file {
+        Some(path) if !world.is_surveyed(path) => vec![page(world, path)?],
+        Some(path) => world.page(path).into_iter().collect(),
+        None => world.target().collect(),
+    };
+    for page in pages.into_iter().filter(|page| page.is_in_code()) {
+        let facts = facts(world, page)?;
+        for group in &facts.groups {
+            things.insert(thing(world, page, group, false)?);
+        }
+        for loose in &facts.loose {
+            match &loose.meaning {
+                Meaning::Through(origin, _) => {
+                    let end = link::follow(world, &page.path, origin)?;
+                    if let Some(file) = imported(world, page, &origin.module, &end)? {
+                        things.insert(Thing::Shared(file));
+                    } else {
+                        refusal.add(
+                            page,
+                            loose.range.start,
+                            (MEANING, "it belongs to a module outside of the workspace"),
+                        );
+                    }
+                }
+                Meaning::Free if declared_in_package(world, page).is_ok() => is_done = false,
+                Meaning::Free => refusal.add(page, loose.range.start, (MEANING, "its file does not declare it")),
+                Meaning::Member | Meaning::Keyword(_) => {
+                    refusal.add(page, loose.range.start, (MEANING, "it is a member, whose owner only types tell"));
+                }
+                Meaning::Unclear(reason) => refusal.add(page, loose.range.start, (UNKNOWN, reason)),
+            }
+            is_done &= loose.meaning == Meaning::Member && page.taken.is_some();
+        }
+    }
+    if things.is_empty() && is_done {
+        return Ok(None);
+    }
+    if things.len() > 1 {
+        for thing in &things {
+            let (path, declared) = match thing {
+                Thing::Own(path, declared) => (path, *declared),
+                Thing::Shared(path) => (path, first(world, path)),
+            };
+            refusal.add(
+                page(world, path)?,
+                declared,
+                (MEANING, "several things have the name, and this is one of them"),
+            );
+        }
+    }
+    refusal.check(world.names())?;
+    Ok(things.pop_first())
+}
+
+fn first(world: &World<'_>, path: &str) -> usize {
+    let facts = world.page(path).and_then(|page| page.facts.as_ref().ok());
+    facts.and_then(|facts| facts.groups.first()).map_or(0, |group| group.declared)
+}
+
+/// True if the string around a word is the name, a path with dots, or a type, as in `"Optional[Name]"`.
+fn looks_like_code(text: &str, word: &Range<usize>) -> bool {
+    let quote = ['"', '\''];
+    let begin = text[..word.start].rfind(quote).map_or(0, |at| at + 1);
+    let end = text[word.end..].find(quote).map_or(text.len(), |at| word.end + at);
+    let content = &text[begin..end];
+    let is_code = |c: char| c.is_alphanumeric() || "_[]., |:".contains(c);
+    content.chars().all(is_code) && (content == &text[word.clone()] || content.contains(['[', '|', '.', ':']))
+}
+
+struct Search<'w, 'a> {
+    world: &'w World<'a>,
+    places: Places,
+    refusal: Refusal,
+}
+
+impl Search<'_, '_> {
+    /// A binding that other files do not name.
+    fn own(&mut self, path: &str, declared: usize) -> Result<(), Error> {
+        let world = self.world;
+        let page = page(world, path)?;
+        let Some(group) = facts(world, page)?.groups.iter().find(|group| group.declared == declared) else {
+            return Ok(());
+        };
+        self.places.is_local = true;
+        self.group(page, group, false);
+        if let Reach::Named(function) = &group.reach {
+            self.named(page, function)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a binding. `is_linked` says that the imported thing itself is renamed.
+    fn group(&mut self, page: &Page, group: &Group, is_linked: bool) {
+        if let Some(obstacle) = &group.obstacle {
+            self.refusal.add(page, obstacle.at, (TAKEN, &obstacle.reason));
+        }
+        self.places.homes.insert((page.path.to_string(), group.declared));
+        for site in &group.sites {
+            let form = if is_linked && site.form == Form::Import { Form::Plain } else { site.form };
+            self.places.add(&page.path, &site.range, form);
+        }
+    }
+
+    /// Refuses a parameter that other calls may name.
+    fn named(&mut self, home: &Page, function: &str) -> Result<(), Error> {
+        for page in self.world.pages()?.filter(|page| page.family() == Family::Python) {
+            let Ok(facts) = &page.facts else { continue };
+            for loose in &facts.loose {
+                let Meaning::Keyword(called) = &loose.meaning else { continue };
+                let passes_on =
+                    ["dict", "partial", "call", "apply", "submit", "Thread", "cls", "super"].contains(&called.as_str());
+                if called == function && page.path != home.path || passes_on {
+                    self.refusal.add(page, loose.range.start, (UNKNOWN, "it may name the parameter"));
+                }
+            }
+        }
+        self.texts(Family::Python)
+    }
+
+    /// Refuses strings that are the name, by which code may look for it.
+    fn texts(&mut self, family: Family) -> Result<(), Error> {
+        for page in self.world.pages()?.filter(|page| page.family() == family) {
+            for token in page.tokens.iter().filter(|token| token.class == Class::Strings) {
+                if looks_like_code(&page.text, &token.range) {
+                    self.refusal.add(page, token.range.start, (UNKNOWN, "a string names it"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A binding that other files name.
+    fn shared(&mut self, path: &str) -> Result<(), Error> {
+        let world = self.world;
+        let home = page(world, path)?;
+        let own = facts(world, home)?;
+        let Some(group) = own.groups.iter().find(|group| matches!(group.reach, Reach::Exported | Reach::Global)) else {
+            self.refusal.add(home, first(world, path), (UNKNOWN, "its declaration is not at the top of a file"));
+            return Ok(());
+        };
+        self.group(home, group, true);
+        if own.groups.iter().filter(|other| other.reach == group.reach).count() > 1 {
+            self.refusal.add(home, group.declared, (MEANING, "its file declares it more than once"));
+        }
+        let family = home.family();
+        if own.exports.contains_key(world.change.to) {
+            self.refusal.add(home, group.declared, (TAKEN, "its file exports the new name already"));
+        }
+        match family {
+            Family::Python => self.texts(family)?,
+            Family::Script => {
+                self.stars(home)?;
+                self.foreign(group.reach == Reach::Global)?;
+            }
+            Family::Go | Family::Java | Family::Rust | Family::Other(_) => {}
+        }
+        // Python and Rust pass on what they import, so that more files may name it then.
+        let mut homes = BTreeSet::from([path.to_owned()]);
+        loop {
+            let before = homes.len();
+            let is_other =
+                |page: &&Page| page.family() == family && (page.path.as_str() != path || family == Family::Rust);
+            for page in world.pages()?.filter(is_other) {
+                self.other(page, (home, group), &mut homes)?;
+            }
+            if homes.len() == before || family == Family::Script {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Refuses names in files whose scripts are not read.
+    fn foreign(&mut self, is_global: bool) -> Result<(), Error> {
+        let world = self.world;
+        let word = Word::new(world.change.from);
+        for path in world.paths()? {
+            let ending = path.rsplit('.').next().unwrap_or_default();
+            let is_page =
+                matches!(ending, "astro" | "mdx" | "svelte" | "vue") || is_global && ending.starts_with("htm");
+            if is_page && world.text(path).is_some_and(|text| !word.places(Language::TypeScript, &text).is_empty()) {
+                self.refusal.add_file(path, (UNKNOWN, "its scripts are not read, and it has the name"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses if a module that exports everything of the home would export two things of the new name.
+    fn stars(&mut self, home: &Page) -> Result<(), Error> {
+        let world = self.world;
+        for star in world.stars()? {
+            let leads = link::exported(world, End::File(star.to_owned()), world.change.from)?
+                == End::File(home.path.to_string());
+            let is_taken =
+                leads && link::exported(world, End::File(star.to_owned()), world.change.to)? != End::Elsewhere;
+            if is_taken {
+                let at = first(world, &home.path);
+                let reason = format!("`{star}` exports everything of its file, and may export the new name already");
+                self.refusal.add(home, at, (TAKEN, &reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the places of another file.
+    fn other(&mut self, page: &Page, home: (&Page, &Group), homes: &mut BTreeSet<String>) -> Result<(), Error> {
+        let world = self.world;
+        let facts = match &page.facts {
+            Ok(facts) => facts,
+            Err(reason) => {
+                if let Some(token) = page.tokens.iter().find(|token| token.class == Class::Code) {
+                    self.refusal.add(page, token.range.start, (UNKNOWN, reason));
+                }
+                return Ok(());
+            }
+        };
+        let linked = |search: &mut Self, at: usize, end: End| match end {
+            End::File(file) => homes.contains(&file) || page.family() == Family::Go && folder(&home.0.path) == file,
+            End::Elsewhere => false,
+            End::Unknown => {
+                search.refusal.add(page, at, (UNKNOWN, "the module that it comes from is not certain"));
+                false
+            }
+        };
+        let is_home_itself = page.path == home.0.path;
+        let mut is_home = false;
+        let package = home.0.facts.as_ref().ok().and_then(|facts| facts.package.as_deref());
+        for group in &facts.groups {
+            if group.reach == Reach::Exported && is_same_package(home.0, page, package) && !is_home_itself
+                || group.reach == Reach::Global && home.1.reach == Reach::Global
+            {
+                self.refusal.add(
+                    page,
+                    group.declared,
+                    (MEANING, "its package or its program declares it more than once"),
+                );
+            }
+            let Reach::Imported(origin) = &group.reach else { continue };
+            let end = self.end(page, &origin.module, link::follow(world, &page.path, origin)?, home.0);
+            if linked(self, group.declared, end) {
+                self.group(page, group, true);
+                is_home = true;
+            }
+        }
+        for loose in &facts.loose {
+            let at = loose.range.start;
+            if let Meaning::Through(origin, form) = &loose.meaning {
+                let end = self.end(page, &origin.module, link::follow(world, &page.path, origin)?, home.0);
+                if linked(self, at, end) {
+                    self.places.add(&page.path, &loose.range, *form);
+                    if page.family() == Family::Go && world.change.to.starts_with(|c: char| !c.is_uppercase()) {
+                        self.refusal.add(page, at, (OUTSIDE, "another package uses it, which can't see the new name"));
+                    }
+                }
+            } else if !is_home_itself {
+                is_home |= self.loose(page, loose, home, homes)?;
+            }
+        }
+        if is_home && matches!(page.family(), Family::Python | Family::Rust) {
+            homes.insert(page.path.to_string());
+        }
+        Ok(())
+    }
+
+    /// The end of a way in Java, whose packages are no files.
+    fn end(&self, page: &Page, module: &str, end: End, home: &Page) -> End {
+        if page.family() != Family::Java {
+            return end;
+        }
+        let package = home.facts.as_ref().ok().and_then(|facts| facts.package.as_deref());
+        if package == Some(module) { End::File(home.path.to_string()) } else { End::Elsewhere }
+    }
+
+    /// Judges a place of another file that its imports do not explain; true if its file passes the thing on.
+    fn loose(
+        &mut self,
+        page: &Page,
+        loose: &Loose,
+        (home, group): (&Page, &Group),
+        homes: &BTreeSet<String>,
+    ) -> Result<bool, Error> {
+        let world = self.world;
+        let at = loose.range.start;
+        let (own, other) = (home.facts.as_ref(), page.facts.as_ref());
+        let (Ok(own), Ok(other)) = (own, other) else { return Ok(false) };
+        match &loose.meaning {
+            Meaning::Free => {
+                let is_seen = match page.family() {
+                    Family::Script => group.reach == Reach::Global,
+                    Family::Go | Family::Java => {
+                        is_same_package(home, page, own.package.as_deref())
+                            || self.takes_all(page, other, home, homes)?
+                    }
+                    Family::Python | Family::Rust => self.takes_all(page, other, home, homes)?,
+                    Family::Other(_) => false,
+                };
+                if is_seen {
+                    self.places.add(&page.path, &loose.range, Form::Plain);
+                    if let Some(taken) = other.taken {
+                        self.refusal.add(page, taken, (TAKEN, "the new name is in use in a file that names it"));
+                    }
+                }
+                Ok(is_seen)
+            }
+            Meaning::Unclear(reason) if page.family() != Family::Python || !reason.contains("module") => {
+                self.refusal.add(page, at, (UNKNOWN, reason));
+                Ok(false)
+            }
+            Meaning::Member if page.family() == Family::Script => {
+                for module in &other.loaded {
+                    let end =
+                        if module.is_empty() { End::Unknown } else { link::script_module(world, &page.path, module)? };
+                    let end = link::exported(world, end, world.change.from)?;
+                    if end == End::File(home.path.to_string()) || end == End::Unknown {
+                        let reason = "its file loads modules as values, so that it may be a member of one";
+                        self.refusal.add(page, at, (UNKNOWN, reason));
+                    }
+                }
+                Ok(false)
+            }
+            Meaning::Member | Meaning::Keyword(_) | Meaning::Through(..) | Meaning::Unclear(_) => Ok(false),
+        }
+    }
+
+    /// True if a file takes everything of a module that has the thing.
+    fn takes_all(&mut self, page: &Page, facts: &Facts, home: &Page, homes: &BTreeSet<String>) -> Result<bool, Error> {
+        for module in &facts.stars {
+            let origin = Origin { module: module.clone(), name: String::new() };
+            let end = self.end(page, module, link::follow(self.world, &page.path, &origin)?, home);
+            match end {
+                End::File(file) if homes.contains(&file) => return Ok(true),
+                End::File(folder) if page.family() == Family::Go && folder == link::folder(&home.path) => {
+                    return Ok(true);
+                }
+                End::File(_) | End::Elsewhere => {}
+                End::Unknown => {
+                    let at = facts.loose.first().map_or(0, |loose| loose.range.start);
+                    self.refusal.add(page, at, (UNKNOWN, "its file takes everything of a module that may have it"));
+                }
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,80 @@
+//! `rename_refactor` on a tree: the same bytes with any number of threads, nothing to do in a second pass, and the way back.
+
+use serde_json::{Value, json};
+
+use crate::support::site::{Ran, Site};
+
+/// A tree in which one function is used by many files.
+fn site() -> Site {
+    let site = Site::empty();
+    site.git(&["init", "-q", "-b", "main"]);
+    site.write(
+        "src/total.ts",
+        "/** The total. */\nexport function total(items: number[]) {\n  return items.length;\n}\n",
+    );
+    site.write("src/index.ts", "export * from './total';\n");
+    for index in 0..40 {
+        let text = format!(
+            "import {{ total }} from '../index';\n\nexport const n{index} = {{ total }}.total([{index}]); // total\n"
+        );
+        site.write(&format!("src/parts/p{index}.ts"), text);
+    }
+    site.write("src/other.ts", "export function f(total: number) {\n  return total;\n}\n");
+    site.commit();
+    site
+}
+
+fn place() -> Value {
+    json!({"from": "total", "to": "sum", "scope": {"path": "src/total.ts", "line": 2, "column": 17}})
+}
+
+fn output(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.stderr))
+}
+
+#[test]
+fn a_rename_is_the_same_with_any_number_of_threads_and_can_be_undone() {
+    let mut trees = Vec::new();
+    for threads in ["1", "2", "8"] {
+        let site = site();
+        let before = site.tree();
+        let input = json!({
+            "tool": "rename_refactor", "version": "1.0", "mode": "apply", "params": place(),
+            "target": {"repo_path": ".", "glob": "src/**"},
+            "constraints": {"max_files": 5000, "timeout_ms": 300_000, "seed": 1},
+        });
+        let arguments =
+            ["dta", "run", "rename_refactor", "--input", "-", "--json", "--yes", "--allow-dirty", "--threads", threads];
+        let ran = site.nrv_with(&arguments, &input.to_string()).exits(0);
+        let renamed = output(&ran);
+        assert_eq!(renamed["applied_changes"]["files"], 41);
+        assert_eq!(renamed["applied_changes"]["renames_code"], 81);
+        // The members and the parameter of another file mean other things.
+        assert_eq!(renamed["applied_changes"]["rest_code"], 40 * 2 + 2);
+        assert_eq!(renamed["verifier"]["passed"], true);
+        let part = site.read("src/parts/p7.ts");
+        let expected = "import { sum } from '../index';\n\nexport const n7 = { total: sum }.total([7]); // total\n";
+        assert_eq!(String::from_utf8_lossy(&part), expected);
+        trees.push(site.tree());
+        let again = output(&site.adapt("rename_refactor", "apply", "src/**", &place()).exits(0));
+        assert_eq!(again["proposed_changes"]["files"], 0);
+        assert!(site.tree() == *trees.last().expect("it was pushed"));
+        site.nrv(&["rollback", "last"]).exits(0);
+        assert!(site.tree() == before);
+    }
+    assert!(trees.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+#[test]
+fn a_refusal_lists_the_places_and_changes_nothing() {
+    let site = site();
+    let before = site.tree();
+    let ran = site.adapt("rename_refactor", "apply", "src/**", &json!({"from": "total", "to": "sum"})).exits(4);
+    let refused = output(&ran);
+    let findings = refused["error"]["details"]["findings"].as_array().expect("places are listed");
+    assert!(
+        findings.iter().any(|finding| finding["path"] == "src/parts/p0.ts" && finding["line"] == 3),
+        "{findings:#?}"
+    );
+    assert!(site.tree() == before);
+}
