@@ -66,6 +66,7 @@ mod recorded;
 mod reference;
 mod refusals;
 mod rename;
+mod rename_cases;
 mod repl;
 mod replay;
 mod report;
