@@ -11,6 +11,7 @@ pub mod frame;
 pub mod hash;
 pub mod json;
 pub mod language;
+pub mod micro;
 pub mod named;
 pub mod output;
 pub mod path;
