@@ -16,6 +16,7 @@ pub(crate) mod name;
 pub(crate) mod outline;
 pub(crate) mod pieces;
 pub(crate) mod scan;
+pub(crate) mod site;
 pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod value;
