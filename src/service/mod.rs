@@ -6,6 +6,7 @@ pub mod adapter;
 pub mod apply;
 pub mod assertion;
 pub mod code;
+pub mod edit;
 pub mod exec;
 pub mod gate;
 pub mod llm;

@@ -26,6 +26,7 @@ mod diff_cases;
 mod docs;
 mod doctor;
 mod earlier;
+mod edit_cases;
 mod embed;
 mod events;
 mod exec;

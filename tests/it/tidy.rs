@@ -20,7 +20,7 @@ const FLOORS: &[&str] = &["base", "format", "audit", "system", "record", "servic
 /// Plain data. Each may use those before it.
 const BASE: &[&str] = &[
     "named", "error", "language", "pulse", "hash", "json", "path", "change", "text", "diff", "seed", "tokens", "batch",
-    "call", "frame", "verdict", "output",
+    "micro", "call", "frame", "verdict", "output",
 ];
 
 /// Readers of formats: those of proposers and, by other libraries, those of verifiers. They know the base, not each other.
@@ -54,7 +54,7 @@ const SHARED: &[&str] = &["clock", "plain_file", "threads"];
 const OWNERS: &[&str] = &["git", "lock", "net", "policy", "process", "schema", "signature", "workspace"];
 
 /// Typed request in, typed reply or change set out. They know the floors below, not each other.
-const SERVICES: &[&str] = &["adapter", "apply", "assertion", "code", "exec", "gate", "llm", "prompt"];
+const SERVICES: &[&str] = &["adapter", "apply", "assertion", "code", "edit", "exec", "gate", "llm", "prompt"];
 
 /// The other rooms, from below, each with the rooms that it may use beside the base.
 const ROOMS: &[(&str, &[&[&str]])] = &[
@@ -76,7 +76,7 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     // Adapters of users: a worker's process proposes, and the verifier's process runs the other functions by itself.
     ("own", &[SHARED, &["policy", "process", "schema", "workspace", "adapter", "exec", "guest", "script"]]),
     // Calls of the door for programs that have no script. It parses the plans that `llm` brings them.
-    ("toolkit", &[&["workspace", "apply", "llm", "host"]]),
+    ("toolkit", &[&["workspace", "apply", "edit", "llm", "host"]]),
     // From a run's record to a text and a page: it reads, removes secrets, and performs nothing.
     ("report", &[&["record", "gate", "host"]]),
     (

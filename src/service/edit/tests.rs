@@ -1,0 +1,173 @@
+//! Tests of edits: a text, a request, and the line that comes of it.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::base::micro::{Find, tool_of};
+
+/// Edits a text by short parameters.
+fn run(path: &str, text: &str, tool: &str, params: Value) -> Result<String, Error> {
+    let mut params = params;
+    if params.get("target").is_none() {
+        params["path"] = json!(path);
+    }
+    edited(text, &Edit::parse(tool_of(tool)?, &params)?, &|| Ok(()))
+}
+
+#[track_caller]
+fn refused(path: &str, text: &str, (tool, params): (&str, Value), code: Code, word: &str) -> Error {
+    let error = run(path, text, tool, params).unwrap_err();
+    let said = format!("{} ({})", error.message(), error.hint_text().unwrap_or_default());
+    assert!(error.code() == code && said.contains(word), "{:?}: {said}", error.code());
+    error
+}
+
+const PAGE: &str =
+    "<ul>\n<li class=\"item\">One</li>\n<li class=\"item\">Two</li>\n</ul>\n<p class=\"item\">Three</p>\n";
+
+fn class(more: Value) -> (&'static str, Value) {
+    let mut params = json!({"old": "item", "new": "entry"});
+    params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    ("update_class_name", params)
+}
+
+#[test]
+fn one_line_changes() {
+    let (tool, params) = class(json!({"line": 3}));
+    assert_eq!(run("a.html", PAGE, tool, params).unwrap(), PAGE.replace("\"item\">Two", "\"entry\">Two"));
+}
+
+#[test]
+fn several_matches_are_listed_and_one_is_chosen_by_its_number() {
+    let error = refused("a.html", PAGE, class(json!({"selector": "li"})), Code::InvalidInput, "2 places");
+    assert_eq!(error.details()["matches"].as_array().unwrap().len(), 2);
+    let (tool, params) = class(json!({"selector": "li", "nth": 2}));
+    assert_eq!(run("a.html", PAGE, tool, params).unwrap(), PAGE.replace("\"item\">Two", "\"entry\">Two"));
+    refused("a.html", PAGE, class(json!({"selector": "li", "nth": 3})), Code::InvalidInput, "`nth` is 3");
+}
+
+#[test]
+fn a_wrong_line_names_near_misses_with_fresh_handles() {
+    let error = refused("a.html", PAGE, class(json!({"line": 4})), Code::StalePreimage, "line 2 has it");
+    let near = error.details()["near"].as_array().unwrap().clone();
+    assert_eq!(near.iter().map(|one| one["line"].as_u64().unwrap()).collect::<Vec<_>>(), [2, 3, 5]);
+    for handle in near {
+        let edit = json!({"target": handle, "old": "item", "new": "entry"});
+        assert!(run("a.html", PAGE, "update_class_name", edit).is_ok());
+    }
+    refused("a.html", PAGE, class(json!({"line": 40})), Code::StalePreimage, "no line 40");
+    let other = ("update_class_name", json!({"line": 4, "old": "zzz", "new": "a"}));
+    refused("a.html", PAGE, other, Code::StalePreimage, "`details.near` holds what stands there");
+}
+
+#[test]
+fn a_target_is_relocated_only_when_asked_and_unique() {
+    let text = "<a class=\"x\">1</a>\n<b class=\"y\">2</b>\n";
+    let edit = |line: u64, old: &str, relocate: bool| {
+        ("update_class_name", json!({"line": line, "old": old, "new": "z", "relocate": relocate}))
+    };
+    refused("a.html", text, edit(1, "y", false), Code::StalePreimage, "line 2 has it");
+    let (tool, params) = edit(1, "y", true);
+    assert_eq!(run("a.html", text, tool, params).unwrap(), text.replace("\"y\"", "\"z\""));
+    refused("a.html", PAGE, class(json!({"line": 1, "relocate": true})), Code::StalePreimage, "no class");
+}
+
+fn handles(text: &str, name: &str) -> Vec<Handle> {
+    let query =
+        Find { kind: Kind::Class, patterns: Vec::new(), selector: None, text: None, name: Some(name.to_owned()) };
+    find("a.html", text, &query, &|| Ok(())).unwrap()
+}
+
+#[test]
+fn handles_stay_fresh_while_other_lines_change() {
+    let found = handles(PAGE, "item");
+    assert_eq!(found.iter().map(|one| (one.line, one.column)).collect::<Vec<_>>(), [(2, 12), (3, 12), (5, 11)]);
+    let mut text = PAGE.to_owned();
+    for handle in &found {
+        let edit = json!({"target": handle, "old": "item", "new": "entry"});
+        text = run("a.html", &text, "update_class_name", edit).unwrap();
+    }
+    assert_eq!(text, PAGE.replace("item", "entry"));
+}
+
+#[test]
+fn a_stale_handle_is_refused() {
+    let handle = &handles(PAGE, "item")[1];
+    let edit = |relocate: bool| {
+        ("update_class_name", json!({"target": handle, "old": "item", "new": "entry", "relocate": relocate}))
+    };
+    // A line more, so that another item stands there: the line is not unique, and can't be told apart.
+    let moved = format!("<!-- new -->\n{PAGE}");
+    refused("a.html", &moved, edit(false), Code::StalePreimage, "line 4 now");
+    let (tool, params) = edit(true);
+    assert_eq!(run("a.html", &moved, tool, params).unwrap(), moved.replace("\"item\">Two", "\"entry\">Two"));
+    let twice = format!("<li class=\"item\">Two</li>\n{PAGE}");
+    refused("a.html", &twice, edit(true), Code::StalePreimage, "several places");
+    refused("a.html", &PAGE.replace("Two", "2"), edit(true), Code::StalePreimage, "find the target again");
+}
+
+#[test]
+fn a_new_text_stays_in_its_place() {
+    let jsx = "const a = <p title=\"b\" className={'c'} style={{ top: 1 }}>d</p>;\n";
+    for (tool, params, word) in [
+        ("update_text_content", json!({"old": "d", "new": "a{b}"}), "`{`"),
+        ("update_text_content", json!({"old": "d", "new": "a\nb"}), "line break"),
+        ("update_text_content", json!({"old": "d", "new": " "}), "empty"),
+        ("update_prop_value", json!({"prop": "title", "old": "b", "new": "\" on=\""}), "&quot;"),
+        ("update_class_name", json!({"old": "c", "new": "x' + y + '"}), "`'`"),
+        ("update_class_name", json!({"old": "c", "new": "\\x41"}), "`\\`"),
+        ("update_class_name", json!({"old": "c", "new": "a  b"}), "more spaces"),
+        ("update_style_value", json!({"property": "top", "old": "1", "new": "'2', left: '3"}), "`'`"),
+        ("add_aria_attribute", json!({"element": "p", "attribute": "aria-label", "value": "\">"}), "`\"`"),
+        ("add_aria_attribute", json!({"element": "p", "attribute": "aria-lable", "value": "x"}), "`aria-label`"),
+        ("add_aria_attribute", json!({"element": "p", "attribute": "onclick", "value": "x"}), "no attribute of ARIA"),
+    ] {
+        let mut params = params;
+        params["line"] = json!(1);
+        refused("a.jsx", jsx, (tool, params), Code::InvalidInput, word);
+    }
+    let css = "a { b: c; d: e }\n";
+    for new in ["x; y: z", "x } f {", "x /*", "(", "'", "x !important", "", "!important"] {
+        let edit = ("update_style_value", json!({"line": 1, "property": "b", "old": "c", "new": new}));
+        let error = run("a.css", css, edit.0, edit.1);
+        assert!(error.is_err() || new == "x !important", "{new}: {error:?}");
+    }
+}
+
+#[test]
+fn a_file_with_an_error_elsewhere_can_be_edited() {
+    let text = "const a = <p className=\"x\">y</p>;\nconst b = ;\n";
+    let (tool, params) = ("update_class_name", json!({"line": 1, "old": "x", "new": "z"}));
+    assert_eq!(run("a.jsx", text, tool, params).unwrap(), text.replace("\"x\"", "\"z\""));
+}
+
+#[test]
+fn computed_values_are_told() {
+    let text = "<p className={`a ${b}`} id={c}>d</p>\n";
+    let class = ("update_class_name", json!({"line": 1, "old": "a", "new": "z"}));
+    refused("a.jsx", text, class, Code::StalePreimage, "a program computes");
+    let prop = ("update_prop_value", json!({"line": 1, "prop": "id", "old": "c", "new": "z"}));
+    refused("a.jsx", text, prop, Code::StalePreimage, "a program computes");
+    let format = ("update_class_name", json!({"line": 1, "old": "a", "new": "z"}));
+    refused("a.py", text, format, Code::InvalidInput, "don't know the format");
+    let selector = ("update_class_name", json!({"selector": "p:hover", "old": "a", "new": "z"}));
+    refused("a.jsx", text, selector, Code::InvalidInput, "`p:hover`");
+    let missing = ("update_class_name", json!({"selector": "q", "old": "a", "new": "z"}));
+    refused("a.jsx", text, missing, Code::StalePreimage, "nothing in `a.jsx` matches `q`");
+}
+
+#[test]
+fn a_search_gives_each_kind() {
+    let text = "import a from 'b';\nconst c = <d e=\"f\" className=\"g\" style={{ top: '1px' }}>h\n  i\n</d>;\n";
+    let all = |kind: Kind| {
+        let query = Find { kind, patterns: Vec::new(), selector: None, text: None, name: None };
+        let found = find("a.jsx", text, &query, &|| Ok(())).unwrap();
+        found.into_iter().map(|one| format!("{}:{} {}", one.line, one.column, one.text)).collect::<Vec<_>>()
+    };
+    assert_eq!(all(Kind::Import), ["1:16 b"]);
+    assert_eq!(all(Kind::Prop), ["2:17 f", "2:31 g"]);
+    assert_eq!(all(Kind::Class), ["2:31 g"]);
+    assert_eq!(all(Kind::Style), ["2:49 1px"]);
+    assert_eq!(all(Kind::Text), ["2:57 h", "3:3 i"]);
+    assert_eq!(all(Kind::Element), ["2:11 d"]);
+}
