@@ -58,20 +58,29 @@ fn strict(files: &[Stat], domains: &[Domain], policy: &Policy) -> Vec<Finding> {
         .map(|domain| (domain.adapter.as_str(), Globs::parse(&domain.globs).ok()))
         .collect();
     // An unreadable glob covers everything, so that it can't open a gap.
-    let owner =
-        |path: &RepoPath| owned.iter().find(|(_, globs)| globs.as_ref().is_none_or(|globs| globs.matches(path)));
+    let owns = |path: &RepoPath, globs: &Option<Globs>| globs.as_ref().is_none_or(|globs| globs.matches(path));
     let finding = |file: &Stat| {
-        let (adapter, _) = owner(&file.path)?;
+        let owners: Vec<&str> =
+            owned.iter().filter(|(_, globs)| owns(&file.path, globs)).map(|(adapter, _)| *adapter).collect();
+        let named =
+            |form: fn(&&str) -> String, between: &str| owners.iter().map(form).collect::<Vec<_>>().join(between);
+        let (adapters, calls) =
+            (named(|one| format!("`{one}`"), ", "), named(|one| format!("`nrv.dta(\"{one}\")`"), " or "));
+        let noun = match owners.len() {
+            0 => return None,
+            1 => "adapter",
+            _ => "adapters",
+        };
         Some(Finding {
             decision: Decision::Block,
             code: Code::PermissionDenied,
             rule: STRICT_TOOLS.to_owned(),
             reason: format!(
-                "`{}` belongs to the adapter `{adapter}`, and `{STRICT_TOOLS}` lets nothing else change it ({})",
+                "`{}` belongs to the {noun} {adapters}, and `{STRICT_TOOLS}` lets nothing else change it ({})",
                 file.path,
                 policy.origin(STRICT_TOOLS)
             ),
-            remediation: format!("use `nrv.dta(\"{adapter}\")`, or switch `{STRICT_TOOLS}` off"),
+            remediation: format!("use {calls}, or switch `{STRICT_TOOLS}` off"),
             place: None,
         })
     };
@@ -177,6 +186,9 @@ mod tests {
         let (code, message) = blocked(strict, "a/b.html", &domains).unwrap();
         assert_eq!(code, Code::PermissionDenied);
         assert!(message.contains("`link_updater`") && message.contains("line 2"), "{message}");
+        let both = [domain("json_schema_migrator", "a/**"), domain("link_updater", "**/*.html")];
+        let (_, message) = blocked(strict, "a/b.html", &both).unwrap();
+        assert!(message.contains("the adapters `json_schema_migrator`, `link_updater`"), "{message}");
         assert_eq!(blocked(strict, "a/b.txt", &domains), None);
         assert_eq!(blocked(strict, "a/b.html", &[]), None);
         let one = "[adapters]\nstrict_tools = true\napproved = ['json_schema_migrator']";
