@@ -129,6 +129,7 @@ pub use self::{
         resume::{Resumption, reject, resume_call},
         retention::{Collected, Removed, collect, export, import},
         rollback::{RolledBack, changed_since, rollback},
+        rollback_position::rollback_position,
         run_json::Started,
         statistics::{Broken, Rates, Spread, Stats, Tries, stats},
         suggest::{Suggested, Suggestion, suggest},

@@ -53,9 +53,11 @@ pub fn resume(context: &Context, run: &str, resumption: Resumption, sink: &mut d
                     "its variables are gone; `nrv runs show` has its texts, and `nrv rollback` brings its changes back",
                 ));
         }
-        Asked::Adapter { .. } | Asked::Patch { .. } | Asked::Planned { .. } | Asked::Rollback { .. } => {
-            return host::resume_call(context, folder.id(), resumption, sink);
-        }
+        Asked::Adapter { .. }
+        | Asked::Patch { .. }
+        | Asked::Edit { .. }
+        | Asked::Planned { .. }
+        | Asked::Rollback { .. } => return host::resume_call(context, folder.id(), resumption, sink),
     };
     let loaded = load_recorded(context, &RepoPath::parse(path)?, &started.asked)?;
     // A locked run resumes only if it is still approved.

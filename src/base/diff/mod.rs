@@ -18,6 +18,7 @@ mod differential;
 mod header;
 mod hunk;
 mod line;
+mod merge;
 #[cfg(test)]
 mod mutation;
 mod name;
@@ -42,6 +43,7 @@ mod text;
 use self::hunk::Hunks;
 pub use self::{
     apply::{Patched, PlacedHunk},
+    merge::{TakenBack, take_back},
     patch::{FilePatch, Hunk, Kind, Operation, Patch, Position},
     placed::render_placed,
     placer::Placement,

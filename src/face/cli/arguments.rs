@@ -558,13 +558,16 @@ pub(super) struct ReplayArguments {
 
 /// Arguments of `nrv rollback`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  nrv rollback last")]
+#[command(after_help = "Examples:\n  nrv rollback last\n  nrv rollback last --position 3")]
 pub(super) struct RollbackArguments {
     /// Run, or `last`
     pub(super) run: String,
     /// Restore only files that have not changed since
     #[arg(long)]
     pub(super) keep_later: bool,
+    /// Undo only the change at this position; later changes on other lines stand
+    #[arg(long, value_name = "POSITION", conflicts_with = "keep_later")]
+    pub(super) position: Option<String>,
     /// Show the files to restore; write only the record
     #[arg(long)]
     pub(super) dry_run: bool,

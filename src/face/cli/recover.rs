@@ -14,7 +14,10 @@ pub(super) fn rollback(here: &Here, arguments: &RollbackArguments, out: &mut Out
     let flags = Flags { dry_run: arguments.dry_run, ..Flags::default() };
     let mut terminal = Terminal::new(here, out)?;
     let run = run_to_undo(here, &arguments.run)?;
-    let done = host::rollback(&here.context, &run, arguments.keep_later, flags, &mut terminal)?;
+    let done = match &arguments.position {
+        Some(position) => host::rollback_position(&here.context, &run, position, flags, &mut terminal)?,
+        None => host::rollback(&here.context, &run, arguments.keep_later, flags, &mut terminal)?,
+    };
     drop(terminal);
     if out.is_json() {
         out.document(&done);
@@ -33,6 +36,18 @@ pub(super) fn tell(here: &Here, done: &RolledBack, dry_run: bool, out: &mut Outp
     }
     let n = done.restored.len();
     let run = &done.parent;
+    if let Some(position) = &done.position {
+        let position = escape(position);
+        return out.say(&match (n, dry_run) {
+            (0, _) => format!("The change at position {position} of run {run} was undone already."),
+            (n, true) => {
+                format!("The change at position {position} of run {run} would be undone in {}.", counted(n, "file"))
+            }
+            (n, false) => {
+                format!("The change at position {position} of run {run} is undone in {}.", counted(n, "file"))
+            }
+        });
+    }
     out.say(&match (n, dry_run) {
         (0, _) => match undone_by(here, done) {
             Some(by) => format!("Run {run} was rolled back already, by run {by}."),

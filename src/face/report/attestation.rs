@@ -85,6 +85,7 @@ fn command(asked: &Asked) -> Vec<&str> {
         Asked::Patch { inputs, .. } => {
             ["nrv", "apply"].into_iter().chain(inputs.iter().map(|input| input.name.as_str())).collect()
         }
+        Asked::Edit { tool, .. } => vec!["nrv", "edit", tool.as_str()],
         Asked::Planned { plan } => vec!["nrv", "apply", &plan.name],
         Asked::Rollback { parent, .. } => vec!["nrv", "rollback", parent],
         Asked::Program { .. } => Vec::new(),

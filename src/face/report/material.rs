@@ -196,12 +196,14 @@ fn asked_facts(asked: &Asked) -> Vec<(String, String)> {
         Asked::Program { name } => vec![own("program", name.clone())],
         Asked::Session { .. } => vec![own("session", "texts that a person gave one after another".to_owned())],
         Asked::Patch { inputs } => inputs.iter().map(|one| own("patch", input(one))).collect(),
+        Asked::Edit { tool, path } => vec![own("edit", tool.as_str().to_owned()), own("file", path.clone())],
         Asked::Planned { plan } => vec![own("plan", input(plan))],
-        Asked::Rollback { parent, keep_later } => {
+        Asked::Rollback { parent, keep_later, position } => {
             let mut facts = vec![own("rolls back", parent.clone())];
             if *keep_later {
                 facts.push(own("later changes", "kept".to_owned()));
             }
+            facts.extend(position.iter().map(|position| own("position", position.clone())));
             facts
         }
     }

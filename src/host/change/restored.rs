@@ -108,6 +108,12 @@ pub(in crate::host) fn pre_image(
 }
 
 impl Restored {
+    /// Files with their stamps on the disk, and the contents that they get. Those that stay as they are are left out.
+    pub(in crate::host) fn of(files: BTreeMap<RepoPath, (Option<Stamp>, Option<Content>)>) -> Self {
+        let changed = files.into_iter().filter(|(_, (now, then))| *now != then.as_ref().map(Content::stamp));
+        Restored { items: changed.map(|(path, (now, then))| (path, Item { now, then })).collect() }
+    }
+
     /// Looks at every file; those that are neither as the transactions left them nor as they were before.
     ///
     /// Files that are what they were before are left out with `leave_out_restored`: nothing is to be done for them.

@@ -19,6 +19,7 @@ pub(in crate::host) mod request;
 pub(super) mod resume;
 pub(super) mod retention;
 pub(super) mod rollback;
+pub(super) mod rollback_position;
 pub(super) mod run_json;
 pub(super) mod session;
 pub(super) mod stale_reads;

@@ -6,7 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    base::{call::Call, error::Error, hash::Sha256},
+    base::{
+        call::Call,
+        error::Error,
+        hash::Sha256,
+        micro::{Edit, Tool},
+    },
     host::{Context, Flags},
     record::event::{self, Input},
     service::{
@@ -53,6 +58,13 @@ pub enum Asked {
         /// The names and hashes of the inputs, in their order.
         inputs: Vec<Input>,
     },
+    /// One micro-edit that a person makes.
+    Edit {
+        /// The tool.
+        tool: Tool,
+        /// The file.
+        path: String,
+    },
     /// A change that was planned before.
     Planned {
         /// The plan.
@@ -64,6 +76,9 @@ pub enum Asked {
         parent: String,
         /// True if files that changed since are to be left alone.
         keep_later: bool,
+        /// The position of the change that is undone by itself; none if all of the run is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        position: Option<String>,
     },
 }
 
@@ -92,8 +107,9 @@ impl Asked {
             Asked::Session { name } => event::Asked::Session { name },
             Asked::Program { name } => event::Asked::Program { name },
             Asked::Patch { inputs } => event::Asked::Patch { inputs },
+            Asked::Edit { tool, path } => event::Asked::Edit { tool, path },
             Asked::Planned { plan } => event::Asked::Planned { plan },
-            Asked::Rollback { parent, keep_later } => event::Asked::Rollback { parent, keep_later },
+            Asked::Rollback { parent, keep_later, position } => event::Asked::Rollback { parent, keep_later, position },
         }
     }
 
@@ -102,9 +118,11 @@ impl Asked {
             Asked::Script { .. } => Origin::Script,
             Asked::Session { .. } => Origin::Session,
             Asked::Program { .. } => Origin::Program,
-            Asked::Adapter { .. } | Asked::Patch { .. } | Asked::Planned { .. } | Asked::Rollback { .. } => {
-                Origin::Person
-            }
+            Asked::Adapter { .. }
+            | Asked::Patch { .. }
+            | Asked::Edit { .. }
+            | Asked::Planned { .. }
+            | Asked::Rollback { .. } => Origin::Person,
         }
     }
 }
@@ -169,6 +187,14 @@ impl Request {
         let parsed = matters.then(|| apply::Request::of(call).ok()).flatten();
         let writes = parsed.map(|request| request.targets().iter().map(Globs::literal).collect());
         Request { asked, policy: context.policy.clone(), seed: 0, flags, writes }
+    }
+
+    /// A run of one micro-edit that a person makes on a command line, under the policy of the workspace.
+    ///
+    /// The edit names the present text, so that other uncommitted changes of its file may stand.
+    pub fn edit(context: &Context, edit: &Edit, flags: Flags) -> Self {
+        let asked = Asked::Edit { tool: edit.tool, path: edit.path.clone() };
+        Request { asked, policy: context.policy.clone(), seed: 0, flags, writes: None }
     }
 
     /// A run of which the program makes the calls itself, under the policy of the workspace. The name stands in the record.

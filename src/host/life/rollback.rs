@@ -23,6 +23,9 @@ use crate::{
 pub struct RolledBack {
     /// The run that was rolled back.
     pub parent: String,
+    /// The position of the change that was undone by itself; none if all of the run was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<String>,
     /// Files that were brought back.
     pub restored: Vec<RepoPath>,
     /// Files that changed since and were left alone on demand.
@@ -42,16 +45,9 @@ pub fn rollback(
     flags: Flags,
     sink: &mut dyn Sink,
 ) -> Result<RolledBack, Error> {
-    let folder = context.runs.open(id)?;
-    if context.runs.path().exists() {
-        context.runs.prepare()?;
-    }
-    if context.locks().is_live(folder.id())? {
-        return Err(Error::new(Code::LockTimeout, format!("run `{}` is still going on", folder.id()))
-            .hint("wait for it, or cancel it with Ctrl-C where it runs"));
-    }
+    let folder = prepared(context, id)?;
     let request = Request {
-        asked: Asked::Rollback { parent: folder.id().to_owned(), keep_later },
+        asked: Asked::Rollback { parent: folder.id().to_owned(), keep_later, position: None },
         policy: context.policy.clone(),
         seed: 0,
         flags,
@@ -64,7 +60,20 @@ pub fn rollback(
     let outcome = host.bring_back_run(&folder, keep_later, &mut restored, &mut kept);
     let outcome = outcome.map(|()| json!({"parent": folder.id(), "restored": restored, "kept": kept}));
     let finished = host.finish(outcome, sink)?;
-    Ok(RolledBack { parent: folder.id().to_owned(), restored, kept, finished })
+    Ok(RolledBack { parent: folder.id().to_owned(), position: None, restored, kept, finished })
+}
+
+/// The record of a run that is over.
+pub(super) fn prepared(context: &Context, id: &str) -> Result<RunFolder, Error> {
+    let folder = context.runs.open(id)?;
+    if context.runs.path().exists() {
+        context.runs.prepare()?;
+    }
+    if context.locks().is_live(folder.id())? {
+        return Err(Error::new(Code::LockTimeout, format!("run `{}` is still going on", folder.id()))
+            .hint("wait for it, or cancel it with Ctrl-C where it runs"));
+    }
+    Ok(folder)
 }
 
 impl Host<'_> {
@@ -104,7 +113,7 @@ impl Host<'_> {
 impl Terms<'_> {
     /// Files that programs run by themselves are brought back only where the policy of now lets a run write them: a record from
     /// elsewhere could name any.
-    fn check_permitted(&self, restored: &Restored) -> Result<(), Error> {
+    pub(super) fn check_permitted(&self, restored: &Restored) -> Result<(), Error> {
         let permitted = &self.policy.settings().paths.allow_protected;
         let refused = |path: &&RepoPath| Some(((*path).clone(), protected::write_refusal_unless(path, permitted)?));
         let Some((path, reason)) = restored.paths().iter().find_map(|path| refused(&path)) else { return Ok(()) };
@@ -115,7 +124,7 @@ impl Terms<'_> {
 }
 
 /// An error if the chain or a manifest is not what was written: who knows what would be brought back then.
-fn check_record(context: &Context, folder: &RunFolder) -> Result<(), Error> {
+pub(super) fn check_record(context: &Context, folder: &RunFolder) -> Result<(), Error> {
     let report = record::verify(&context.runs, folder, context.options.threads, &context.options.cancel)?;
     let concerns = |place: &str| place.starts_with("events.jsonl") || place.starts_with("packs/");
     let Some(finding) = report.findings.iter().find(|finding| concerns(&finding.place)) else { return Ok(()) };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::parts::{Free, Shown, Stored, is_false, is_zero};
-use crate::base::{error::Error, frame::Isolation, hash::Sha256, named::named, verdict::GateResult};
+use crate::base::{error::Error, frame::Isolation, hash::Sha256, micro::Tool, named::named, verdict::GateResult};
 
 /// The run started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,6 +82,13 @@ pub enum Asked {
         /// The inputs in their order.
         inputs: Vec<Input>,
     },
+    /// One micro-edit that a person makes.
+    Edit {
+        /// The tool.
+        tool: Tool,
+        /// The file.
+        path: String,
+    },
     /// A change that was planned before.
     Planned {
         /// The plan.
@@ -94,6 +101,9 @@ pub enum Asked {
         /// True if files that changed since are left alone.
         #[serde(default)]
         keep_later: bool,
+        /// The position of the change that is undone by itself; none if all of the run is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        position: Option<String>,
     },
 }
 
@@ -106,6 +116,7 @@ impl Asked {
             Asked::Session { .. } => "session",
             Asked::Program { .. } => "program",
             Asked::Patch { .. } => "patch",
+            Asked::Edit { .. } => "edit",
             Asked::Planned { .. } => "planned",
             Asked::Rollback { .. } => "rollback",
         }
@@ -121,8 +132,10 @@ impl Asked {
                 let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
                 format!("apply {}", names.join(" "))
             }
+            Asked::Edit { tool, path } => format!("edit {} {path}", tool.as_str()),
             Asked::Planned { plan } => format!("apply {}", plan.name),
-            Asked::Rollback { parent, .. } => format!("rollback of {parent}"),
+            Asked::Rollback { parent, position: None, .. } => format!("rollback of {parent}"),
+            Asked::Rollback { parent, position: Some(at), .. } => format!("rollback of {parent} at {at}"),
         }
     }
 }
