@@ -23,6 +23,7 @@ pub use self::{
 use crate::base::{
     change::Stamp,
     error::{Code, Error},
+    micro::{Edit, Find},
 };
 
 /// The calls that are tools by the first word of their names.
@@ -186,6 +187,12 @@ pub enum Call {
         /// The files, each once.
         files: Vec<PlannedFile>,
     },
+    /// Targets of micro-edits, as handles.
+    #[serde(rename = "edit.find")]
+    EditFind(Box<Find>),
+    /// Makes one micro-edit.
+    #[serde(rename = "edit.make")]
+    EditMake(Box<Edit>),
     /// Begins an attempt: its changes are kept or undone together at its end.
     #[serde(rename = "attempt.begin")]
     AttemptBegin {},
@@ -467,6 +474,11 @@ impl Call {
         self.name().starts_with("apply.")
     }
 
+    /// True for the calls whose arguments hold texts of files.
+    pub fn holds_contents(&self) -> bool {
+        self.applies() || matches!(self, Call::EditFind(_) | Call::EditMake(_))
+    }
+
     /// True for the calls `files.*`.
     pub fn reads(&self) -> bool {
         self.name().starts_with("files.")
@@ -480,6 +492,7 @@ impl Call {
             | Call::DtaApply { tool, .. }
             | Call::DtaRun { tool, .. } => Some(tool),
             Call::Custom { name, .. } => Some(name),
+            Call::EditMake(edit) => Some(edit.tool.as_str()),
             _ => self.name().split_once('.').map(|(area, _)| area).filter(|area| TOOLS.contains(area)),
         }
     }
@@ -502,6 +515,8 @@ impl Call {
             Call::ApplyWrite { .. } => "apply.write",
             Call::ApplyPatch { .. } => "apply.patch",
             Call::ApplyPlanned { .. } => "apply.planned",
+            Call::EditFind(_) => "edit.find",
+            Call::EditMake(_) => "edit.make",
             Call::AttemptBegin {} => "attempt.begin",
             Call::AttemptEnd { .. } => "attempt.end",
             Call::CommitAdd { .. } => "commit.add",

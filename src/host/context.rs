@@ -12,6 +12,7 @@ use super::{Calls, Orchestrators, Trust};
 use crate::{
     base::{
         error::{Code, Error},
+        micro::tool_of,
         path::RepoPath,
     },
     host::commitment::form,
@@ -191,7 +192,8 @@ fn check_adapters(policy: &Policy, existing: &Adapters) -> Result<(), Error> {
     let approved = adapters.approved.iter().flatten().map(|name| (name, "adapters.approved".to_owned()));
     let named = adapters.named.keys().map(|name| (name, format!("adapters.{name}")));
     for (name, key) in approved.chain(named) {
-        if existing.names().contains(&name.as_str()) {
+        // Micro-edits are approved and bounded by the same keys.
+        if existing.names().contains(&name.as_str()) || tool_of(name).is_ok() {
             continue;
         }
         existing.find(name).map_err(|error| {

@@ -10,6 +10,7 @@ use super::{
     call::{
         adapter::{approved_adapters, describe_adapter},
         custom_call::custom,
+        edit,
         evaluate::{evaluate, evaluate_edit},
         exec::exec,
     },
@@ -98,6 +99,8 @@ impl Host<'_> {
             | Call::ApplyWrite { .. }
             | Call::ApplyPatch { .. }
             | Call::ApplyPlanned { .. } => self.apply(position, call, sink),
+            Call::EditFind(find) => self.files().find_targets(find),
+            Call::EditMake(edit) => edit::make(&mut self.pipeline(position, sink), edit),
             Call::CommitAdd { .. } => self.pledges().add_commitment(position, call),
             Call::ExecRun(run) => exec(&mut self.pipeline(position, sink), call, run),
             Call::LlmCapabilities { provider } => self.requests(sink).llm_capabilities(provider.as_deref()),

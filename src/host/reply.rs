@@ -26,8 +26,8 @@ use crate::{
 /// A value longer than that goes into the pack; the event keeps its hash.
 const INLINE: usize = 4096;
 
-/// The arguments of `apply.*` that hold what files are to hold.
-const CONTENTS: &[&str] = &["files", "patches", "plan", "text", "unified_diff", "unified_diff_b64"];
+/// The arguments of `apply.*` and `edit.*` that hold what files hold, or are to hold.
+const CONTENTS: &[&str] = &["files", "new", "old", "patches", "plan", "text", "unified_diff", "unified_diff_b64"];
 
 /// The name and arguments of a call as a record has them. Two calls are the same exactly if these are.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,7 +66,8 @@ pub(super) fn answer_of(call: &event::Call, pack: &Pack) -> Result<Result<Value,
 /// A call as it was made; what does not stand in the record itself is taken from the pack.
 pub(super) fn call_of(recorded: &Recorded, pack: &Pack) -> Result<Call, Error> {
     let mut args = pack.value(&recorded.args)?;
-    for (key, value) in args.as_object_mut().into_iter().flatten().filter(|_| recorded.name.starts_with("apply.")) {
+    let holds_contents = ["apply.", "edit."].iter().any(|area| recorded.name.starts_with(area));
+    for (key, value) in args.as_object_mut().into_iter().flatten().filter(|_| holds_contents) {
         if CONTENTS.contains(&key.as_str()) {
             *value = pack.value(&Stored::of(value.take()))?;
         }
@@ -107,7 +108,8 @@ pub(super) fn packed_value(value: &Value, always: bool, rules: &secrets::Rules) 
 
 /// True for the calls whose replies are contents of files, which never stand in the events, however short they are.
 pub(super) fn replies_with_contents(call: &Call) -> bool {
-    matches!(call, Call::FilesRead { .. } | Call::FilesGrep { .. } | Call::CodeFind(_) | Call::PromptCompose(_))
+    let reads = matches!(call, Call::FilesRead { .. } | Call::FilesGrep { .. } | Call::PromptCompose(_));
+    reads || matches!(call, Call::CodeFind(_) | Call::EditFind(_) | Call::EditMake(_))
 }
 
 pub(super) fn recorded(
@@ -117,7 +119,7 @@ pub(super) fn recorded(
     let mut wire = serde_json::to_value(call).unwrap_or_default();
     let mut args = wire.get_mut("args").map(Value::take).unwrap_or_default();
     // What files are to hold stands in the events as little as what they held.
-    for (key, value) in args.as_object_mut().into_iter().flatten().filter(|_| call.applies()) {
+    for (key, value) in args.as_object_mut().into_iter().flatten().filter(|_| call.holds_contents()) {
         if CONTENTS.contains(&key.as_str()) {
             *value = packed(value, true)?.into_form();
         }

@@ -73,6 +73,7 @@ impl Call {
             | Call::ApplyWrite { .. }
             | Call::ApplyPatch { .. }
             | Call::ApplyPlanned { .. } => Touches { writes: true, ..none },
+            Call::EditMake(edit) => Touches { reads: Some(vec![&edit.path]), writes: true, ..none },
             Call::DtaDescribe { tool } => Touches { adapter: used(tool, None), ..none },
             Call::DtaPropose { tool, input } => Touches { adapter: used(tool, Some(input)), ..none },
             Call::DtaApply { tool, proposal: _ } => Touches { writes: true, adapter: used(tool, None), ..none },
@@ -88,6 +89,7 @@ impl Call {
             Call::FilesGlob { .. }
             | Call::FilesGrep { .. }
             | Call::CodeFind(_)
+            | Call::EditFind(_)
             | Call::DtaList {}
             | Call::GateEvaluateCommand { .. }
             | Call::GateEvaluateToolUse { .. }

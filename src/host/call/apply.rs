@@ -12,7 +12,7 @@ use crate::{
     },
     host::{
         Event, Host, Position, Sink,
-        change::{judge::Submitted, patch::Patch, read_back::ReadBack},
+        change::{judge::Submitted, patch::Patch, pipeline::Pipeline, read_back::ReadBack},
         life::request::Origin,
         terms::Terms,
     },
@@ -75,23 +75,32 @@ impl Host<'_> {
 
     /// Refuses what may not be written whatever becomes of it, before anything is read: an error could tell what is there.
     fn check_paths(&mut self, position: &Position, request: &apply::Request, sink: &mut dyn Sink) -> Result<(), Error> {
-        let stat = |path: RepoPath| Stat { path, lines: Lines::default() };
-        let files: Vec<Stat> = request.targets().into_iter().map(stat).collect();
-        let verdict = self.run.judge(None, &files, &[]);
-        if verdict.decision == Decision::Block {
-            let mut patch = Patch::default();
-            files.into_iter().for_each(|stat| patch.push(&[], stat));
-            let changes = &ChangeSet::default();
-            let submitted = Submitted { adapter: None, changes, patch: &patch, file: None, is_trial: false };
-            self.recorder.note_judged(position, submitted, &verdict)?;
-            self.tally.heed(&verdict, sink)?;
-        }
+        self.pipeline(position, sink).check_targets(None, request.targets())?;
         for (from, to) in request.moves()? {
             if let Some(refusal) = self.run.hidden(&from).filter(|_| self.run.policy.read_refusal(&to).is_none()) {
                 return Err(refusal.into_error(&from).hint(format!("`{to}` could be read, and `{from}` can't")));
             }
         }
         Ok(())
+    }
+}
+
+impl Pipeline<'_, '_> {
+    /// Refuses files that may not be written, before anything of them is read. The tool is the one that is to change them, if it has
+    /// a name of its own.
+    pub(in crate::host) fn check_targets(&mut self, tool: Option<&str>, targets: Vec<RepoPath>) -> Result<(), Error> {
+        let stat = |path: RepoPath| Stat { path, lines: Lines::default() };
+        let files: Vec<Stat> = targets.into_iter().map(stat).collect();
+        let verdict = self.run.judge(tool, &files, &[]);
+        if verdict.decision != Decision::Block {
+            return Ok(());
+        }
+        let mut patch = Patch::default();
+        files.into_iter().for_each(|stat| patch.push(&[], stat));
+        let changes = &ChangeSet::default();
+        let submitted = Submitted { adapter: tool, changes, patch: &patch, file: None, is_trial: false };
+        self.recorder.note_judged(self.position, submitted, &verdict)?;
+        self.tally.heed(&verdict, self.sink)
     }
 }
 

@@ -57,13 +57,13 @@ impl<'a> Files<'a> {
         }
     }
 
-    pub(super) fn view(&self) -> View<'a> {
+    pub(in crate::host) fn view(&self) -> View<'a> {
         let view = View::new(&self.context.workspace, self.overlay);
         self.stop.map_or(view, |stop| view.until(stop))
     }
 
     /// Checks that a script may read a path.
-    fn readable(&self, text: &str) -> Result<RepoPath, Error> {
+    pub(in crate::host) fn readable(&self, text: &str) -> Result<RepoPath, Error> {
         let path = RepoPath::parse(text)?;
         if let Some(reason) = protected::read_refusal(&path) {
             return Err(Error::new(Code::ProtectedPath, format!("`{path}` can't be read by a script: {reason}"))

@@ -9,6 +9,7 @@ pub(super) mod code;
 pub(super) mod command_output;
 pub(super) mod custom;
 pub(in crate::host) mod custom_call;
+pub(super) mod edit;
 pub(super) mod evaluate;
 pub(super) mod exec;
 pub(super) mod files;

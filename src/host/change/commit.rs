@@ -51,7 +51,8 @@ impl Permitted<'_> {
             return Ok(Committed { transaction: None, first });
         }
         let Pipeline { ledger, recorder, position, .. } = pipeline;
-        let transaction = ledger.commit(recorder, position, submitted, proof.reply())?;
+        let transaction =
+            ledger.commit(recorder, position, submitted, proof.reply().zip(Some(proof.replies_with_contents())))?;
         Ok(Committed { transaction: Some(transaction), first })
     }
 }
@@ -103,19 +104,20 @@ impl Ledger<'_> {
 
     /// Writes a change to the tree, all or nothing, and records it. The caller holds the lock.
     ///
-    /// `reply` is what the call will reply if the change stands: should the run die, it is answered with that.
+    /// `reply` is what the call will reply if the change stands, and true if it holds texts of files: should the run die, it is
+    /// answered with that.
     fn commit(
         &mut self,
         recorder: &mut Recorder<'_>,
         position: &Position,
         Submitted { changes, patch, .. }: Submitted<'_>,
-        reply: Option<&Value>,
+        reply: Option<(&Value, bool)>,
     ) -> Result<String, Error> {
         let patch = patch.bytes.as_slice();
         recorder.room(patch.len() as u64)?;
         let name = self.next_transaction();
-        if let Some(reply) = reply {
-            let prepared = Prepared { transaction: name.clone(), reply: recorder.packed(reply, false)? };
+        if let Some((reply, is_content)) = reply {
+            let prepared = Prepared { transaction: name.clone(), reply: recorder.packed(reply, is_content)? };
             recorder.note_as_is(Note::at(position.as_str(), Event::Prepared(prepared.into())))?;
         }
         let transaction = Transaction { patch, ..self.transaction(position.as_str(), &name) };

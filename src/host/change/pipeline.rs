@@ -39,6 +39,11 @@ pub trait Proof {
     /// The reply of the call if the change stands, which is recorded before the change: a run that dies is answered with it.
     fn reply(&self) -> Option<&Value>;
 
+    /// True if that reply holds texts of files, which never stand in the events.
+    fn replies_with_contents(&self) -> bool {
+        false
+    }
+
     /// True if a change of no file is verified as well.
     fn verifies_empty(&self) -> bool;
 

@@ -14,6 +14,7 @@ use crate::{
         diff::{self, FilePatch, Lines, ParseOptions, Strip},
         error::{Code, Error},
         hash::Sha256,
+        micro::tool_of,
         path::RepoPath,
     },
     host::{
@@ -156,13 +157,15 @@ struct Steps<'r> {
     folder: &'r RunFolder,
     /// The files that gates judged, by the hash of the patch.
     judged: BTreeMap<Sha256, Vec<FileRow>>,
+    /// The patches of micro-edits, by their hashes.
+    edits: BTreeSet<Sha256>,
     /// Files that several transactions are about. Only in these can a line be followed.
     followed: BTreeSet<RepoPath>,
 }
 
 impl<'r> Steps<'r> {
     fn new(folder: &'r RunFolder, pack: &Pack, records: &[Record]) -> Result<Self, Error> {
-        let mut judged = BTreeMap::new();
+        let (mut judged, mut edits) = (BTreeMap::new(), BTreeSet::new());
         let (mut seen, mut followed) = (BTreeSet::new(), BTreeSet::new());
         for record in records {
             match &record.event {
@@ -174,6 +177,8 @@ impl<'r> Steps<'r> {
                     let files: Option<Vec<FileRow>> = serde_json::from_value(pack.value(&change.files)?).ok();
                     // Records of earlier versions don't say which part is about which file.
                     let files = files.filter(|files| files.iter().all(|file| file.length.is_some()));
+                    let is_edit = change.adapter.as_deref().is_some_and(|tool| tool_of(tool).is_ok());
+                    edits.extend(hash.filter(|_| is_edit));
                     judged.extend(hash.zip(files));
                 }
                 Event::Committed(moved) | Event::Undone(moved) => {
@@ -184,7 +189,7 @@ impl<'r> Steps<'r> {
                 _ => {}
             }
         }
-        Ok(Steps { folder, judged, followed })
+        Ok(Steps { folder, judged, edits, followed })
     }
 
     /// Returns the steps of the run in their order, without these transactions.
@@ -218,6 +223,7 @@ impl<'r> Steps<'r> {
         let name = format!("packs/{transaction}/patch");
         let hash = record.files.iter().find(|file| file.path == name).map(|file| file.sha256);
         let judged = hash.and_then(|hash| self.judged.get(&hash));
+        let is_edit = hash.is_some_and(|hash| self.edits.contains(&hash));
         let is_followed = entries.iter().any(|entry| self.followed.contains(&entry.path));
         let mut lines: BTreeMap<&RepoPath, Lines> = BTreeMap::new();
         let mut parts: BTreeMap<RepoPath, Vec<FilePatch>> = BTreeMap::new();
@@ -260,6 +266,7 @@ impl<'r> Steps<'r> {
                 after: entry.after.map(|stamp| stamp.sha256),
                 lines: lines.get(&entry.path).copied().unwrap_or_else(counted),
                 parts,
+                is_edit,
             }
         };
         Ok(entries.iter().filter(|entry| !backups.contains(&entry.path)).map(file).collect())

@@ -2,8 +2,12 @@
 //!
 //! Each line that the run adds is followed through its later changes of the file. One that is changed, removed or rolled back later
 //! is rework. Rework over added lines is the ratio. What an attempt tried that was undone is as if it had not happened.
+//! A micro-edit reworks a line only where an earlier one wrote.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use crate::{
     base::{
@@ -35,6 +39,8 @@ pub(super) struct Changed {
     pub(super) lines: Lines,
     /// Its parts of the patch, where other steps are about the file as well.
     pub(super) parts: Vec<FilePatch>,
+    /// True if it is a micro-edit, which changes a part of one line.
+    pub(super) is_edit: bool,
 }
 
 impl Changes {
@@ -78,6 +84,8 @@ struct Followed {
     wanted: BTreeSet<(RepoPath, State)>,
     n_added: u64,
     reworked: BTreeSet<Line>,
+    /// The bytes that micro-edits wrote, of lines that only they changed.
+    written: BTreeMap<Line, Vec<Range<usize>>>,
 }
 
 impl Followed {
@@ -93,7 +101,10 @@ impl Followed {
         self.keep(&file.path, file.before);
         for part in &file.parts {
             let lines = part.source().and_then(|path| self.files.remove(path)).unwrap_or_default();
-            let lines = self.follow(&lines, &part.hunks);
+            let lines = match file.is_edit {
+                true => self.edit(lines, &part.hunks),
+                false => self.follow(&lines, &part.hunks),
+            };
             self.files.insert(file.path.clone(), lines);
         }
         self.keep(&file.path, file.after);
@@ -135,6 +146,49 @@ impl Followed {
         after
     }
 
+    /// The lines after a micro-edit: one line has another text in its place.
+    fn edit(&mut self, mut lines: Vec<Line>, hunks: &[Hunk]) -> Vec<Line> {
+        for hunk in hunks {
+            let mut at = hunk.old.start.saturating_sub(1);
+            let mut removed: &[u8] = &[];
+            for (kind, text) in hunk.lines() {
+                match kind {
+                    Kind::Context => at += 1,
+                    Kind::Removed => removed = text,
+                    Kind::Added => {
+                        lines.resize(lines.len().max(at + 1), 0);
+                        lines[at] = self.edit_line(lines[at], removed, text);
+                        at += 1;
+                    }
+                }
+            }
+        }
+        lines
+    }
+
+    /// The line that takes the place of one. It is rework if what an earlier step wrote is changed.
+    fn edit_line(&mut self, line: Line, before: &[u8], after: &[u8]) -> Line {
+        let same = |pair: &(&u8, &u8)| pair.0 == pair.1;
+        let head = before.iter().zip(after).take_while(same).count();
+        let least = before.len().min(after.len()) - head;
+        let tail = before.iter().rev().zip(after.iter().rev()).take(least).take_while(same).count();
+        let (old, new) = (head..before.len() - tail, head..after.len() - tail);
+        let earlier = self.written.remove(&line);
+        let overlaps = |one: &Range<usize>| one.start < old.end && old.start < one.end;
+        if earlier.as_ref().is_none_or(|ranges| ranges.iter().any(overlaps)) {
+            self.rework(line);
+        }
+        // Whatever stands behind the change is as far from the end of the line as before.
+        let moved = |one: Range<usize>| match one.start >= old.end {
+            true => one.start + after.len() - before.len()..one.end + after.len() - before.len(),
+            false => one,
+        };
+        self.n_added += 1;
+        let ranges = earlier.unwrap_or_default().into_iter().map(moved).chain([new.clone()]).collect();
+        self.written.insert(self.n_added, ranges);
+        self.n_added
+    }
+
     fn rework(&mut self, line: Line) {
         if line > 0 {
             self.reworked.insert(line);
@@ -172,7 +226,7 @@ mod tests {
         let (patch, stat) = diff::render(&path(), side(leak(before)), side(leak(after))).unwrap();
         let parts = diff::parse(&patch, &ParseOptions::default()).unwrap().files;
         let (before, after) = (state(before), state(after));
-        Step::Changed(vec![Changed { path: path(), before, after, lines: stat.lines, parts }])
+        Step::Changed(vec![Changed { path: path(), before, after, lines: stat.lines, parts, is_edit: false }])
     }
 
     fn back(text: Option<&str>) -> Step {
@@ -233,6 +287,23 @@ mod tests {
     fn a_line_that_comes_back_is_counted_once() {
         let (a, b) = ("1\nx\n", "1\n");
         check(&[step(Some("1\n"), Some(a)), step(Some(a), Some(b)), back(Some(a)), step(Some(a), Some(b))], 1, 1);
+    }
+
+    #[test]
+    fn an_edit_is_rework_where_an_earlier_one_wrote() {
+        let edits = |contents: &[&str]| {
+            let mut all = steps(contents);
+            for step in &mut all {
+                let Step::Changed(files) = step else { continue };
+                files.iter_mut().for_each(|file| file.is_edit = true);
+            }
+            all
+        };
+        check(&edits(&["0\na b c\n", "0\naa b c\n", "0\naa b ccc\n", "0\naa bb ccc\n"]), 3, 0);
+        check(&edits(&["0\na b c\n", "0\na b xyz\n", "0\na longer b xyz\n", "0\na longer b xYz\n"]), 3, 1);
+        let mut mixed = steps(&["a b\n", "x b\n"]);
+        mixed.extend(edits(&["x b\n", "x y\n"]));
+        check(&mixed, 2, 1);
     }
 
     #[test]

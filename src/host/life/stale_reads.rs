@@ -116,7 +116,11 @@ impl Reading<'_> {
     }
 
     fn read_again(&self, overlay: &Overlay, recorded: &event::Call, call: &Call) -> Result<Value, Error> {
-        let Call::PromptCompose(parts) = call else { return self.files(overlay).answer(call) };
+        let parts = match call {
+            Call::PromptCompose(parts) => parts,
+            Call::EditFind(find) => return self.files(overlay).find_targets(find),
+            other => return self.files(overlay).answer(other),
+        };
         let composed = self.files(overlay).compose(parts)?;
         let made = recorded.error.as_ref().filter(|error| error.details().get(MADE) == Some(&json!(composed.sha256)));
         if let Some(error) = made {
@@ -236,7 +240,7 @@ pub(in crate::host) fn refusal(run: &str, stale: &[StaleRead]) -> Option<Error> 
 }
 
 fn is_read(call: &event::Call) -> bool {
-    call.call.starts_with("files.") || matches!(call.call.as_str(), "code.find" | "prompt.compose")
+    call.call.starts_with("files.") || matches!(call.call.as_str(), "code.find" | "edit.find" | "prompt.compose")
 }
 
 fn what(call: &Call) -> String {
@@ -247,6 +251,7 @@ fn what(call: &Call) -> String {
         | Call::FilesSha256 { path } => path.clone(),
         Call::FilesGlob { patterns } | Call::FilesGrep { patterns, .. } => patterns.join(" "),
         Call::CodeFind(search) => search.glob.join(" "),
+        Call::EditFind(find) => find.patterns.join(" "),
         Call::PromptCompose(parts) => parts.paths().collect::<Vec<_>>().join(" "),
         other => other.name().to_owned(),
     }

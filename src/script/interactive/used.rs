@@ -29,6 +29,7 @@ impl Used {
             | Call::ApplyCreate { path, .. }
             | Call::ApplyRemove { path, .. }
             | Call::ApplyWrite { path, .. } => self.add("write", [path.clone()]),
+            Call::EditMake(edit) => self.add("write", [edit.path.clone()]),
             Call::ApplyRename { from, to, .. } => self.add("write", [from.clone(), to.clone()]),
             Call::ApplyPlan { plan, .. } => {
                 self.add("write", diffs(plan));
