@@ -25,7 +25,7 @@ pub struct Ask {
     /// The JSON Schema that the reply must fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
-    /// The tools that the model may call: `{name, description, parameters}`.
+    /// The tools that the model may call: `{name, description, parameters}`, or `input_schema` for `parameters`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Value>,
     /// The obligation to call a tool: `"auto"`, `"none"`, `"required"`, or `{"named": "a_tool"}`.

@@ -187,8 +187,9 @@ fn unknown_function(signature: &str, ctx: &Context<'_>) -> Error {
     let given: Vec<_> = types.split(", ").filter(|one| !one.is_empty()).map(type_name_word).collect();
     let receiver = types.split(", ").next().unwrap_or_default();
     let named = || bindings::calls().filter(|call| call.name == name);
-    // The first type is that of the value before the dot.
-    if let Some(call) = named().find(|call| call.receiver == receiver).or_else(|| named().next()) {
+    // The first type is that of the value before the dot. Text has methods of its own by the names of some calls.
+    let of_other = || named().next().filter(|_| given.first() != Some(&"a string"));
+    if let Some(call) = named().find(|call| call.receiver == receiver).or_else(of_other) {
         let given = list(given.get(1..).unwrap_or_default());
         return Error::new(Code::ScriptFailed, format!("`{}` can't be called with {given}", call.path()))
             .hint(format!("its form is `{}`", call.form()));

@@ -68,7 +68,8 @@ pub struct Tool {
     pub name: String,
     /// Its purpose.
     pub description: String,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of its arguments; `input_schema` is the same.
+    #[serde(alias = "input_schema")]
     pub parameters: Value,
 }
 

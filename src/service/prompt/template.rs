@@ -21,6 +21,7 @@ pub(super) enum Template {
 const SOURCES: &[(&str, &str)] = &[
     ("block", include_str!("../../../stdlib/prompt/block.jinja")),
     ("directives/dta", include_str!("../../../stdlib/prompt/directives/dta.jinja")),
+    ("directives/micro", include_str!("../../../stdlib/prompt/directives/micro.jinja")),
     ("directives/plan", include_str!("../../../stdlib/prompt/directives/plan.jinja")),
     ("prompt", include_str!("../../../stdlib/prompt/prompt.jinja")),
 ];

@@ -67,6 +67,12 @@ pub(super) fn workspace() -> Site {
     toolchain::link(site.root().parent().unwrap());
     site.write("site/index.html", page("index", OLD, SECOND));
     site.write("docs/index.md", "# Index\n");
+    site.write(
+        "site/page.html",
+        "<!doctype html>\n<title>Page</title>\n<nav><img src=\"a.png\" alt=\"\"></nav>\n<p class=\"lead p-2\">Hello</p>\n<p>Old</p>\n",
+    );
+    site.write("site/page.css", ".menu { color: red; }\n");
+    site.write("site/app.js", "import { start } from './old.js';\nstart();\n");
     site.write("notes.txt", "old\n");
     site.write("part2.txt", "two\n");
     site.write("LICENSE", "Do as you like.\n");

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use nrv::base::hash::Sha256;
 use nrv::script::{
     guest::bindings::{self, Call, Field},
     reference,
@@ -36,6 +37,8 @@ fn samples() -> Vec<(&'static str, Value)> {
         "retry": {"on": ["overloaded"], "max": 1, "wait_ms": 1},
     });
     let short = json!({"prompt": "p", "max_tokens": 100});
+    let tool = json!({"name": "look", "description": "d", "input_schema": {"type": "object"}});
+    let of_edit = json!({"prompt": "p", "max_tokens": 100, "tools": [tool]});
     let plan = json!({
         "diffs": [{"path": "notes.txt", "checksum": null, "unified_diff": DIFF}],
         "post": {"commands": [{"program": "cargo", "args": ["check"], "timeout_ms": 1000}]},
@@ -91,6 +94,23 @@ fn samples() -> Vec<(&'static str, Value)> {
             json!([{"glob": "web/**", "rule": {"pattern": "log($A)"}, "fix": "trace($A)", "lang": "js"}]),
         ),
         ("nrv.code.rewrite", json!([{"glob": "web/**", "rules": "rules", "utils": "utils", "tests": "tests"}])),
+        ("nrv.edit.find", json!([{"kind": "class", "glob": "site/page.html", "name": "p-2"}])),
+        ("nrv.edit.find", json!([{"kind": "text", "glob": ["site/*.html"], "selector": ".lead", "text": "Hello"}])),
+        ("nrv.edit.find", json!([{"kind": "prop", "glob": "site/page.html", "name": "alt"}])),
+        (
+            "nrv.edit.make",
+            json!(["updateTextContent", {"filePath": "site/page.html", "lineNumber": 5, "oldText": "Old", "newText": "New"}]),
+        ),
+        ("nrv.edit.tools", json!(["selector"])),
+        (
+            "nrv.edit.add_aria_attribute",
+            json!([{"path": "site/page.html", "line": 3, "column": 6, "name": "img", "kind": "element"}, "aria-hidden", "true"]),
+        ),
+        ("nrv.edit.update_class_name", json!([handle(), "p-2", "p-4"])),
+        ("nrv.edit.update_import", json!([{"path": "site/app.js", "nth": 1}, "./old.js", "./new.js"])),
+        ("nrv.edit.update_prop_value", json!([{"path": "site/page.html", "selector": "img"}, "alt", "", "A boat"])),
+        ("nrv.edit.update_style_value", json!([{"path": "site/page.css", "line": 1}, "color", "red", "blue"])),
+        ("nrv.edit.update_text_content", json!(["site/page.html:5", "Old", "New"])),
         ("nrv.diff.parse", json!([DIFF])),
         (
             "nrv.diff.parse",
@@ -115,6 +135,7 @@ fn samples() -> Vec<(&'static str, Value)> {
         ("nrv.llm.capabilities", json!(["painter"])),
         ("nrv.llm.complete", json!([request])),
         ("nrv.llm.complete", json!([short])),
+        ("nrv.llm.complete", json!([of_edit])),
         ("nrv.llm.parse", json!(["[]", null, {"allow_fence": true}])),
         ("nrv.llm.parse_plan", json!([plan_b64_as_text(), {"allow_fence": true}])),
         ("nrv.prompt.compose", json!([parts])),
@@ -125,6 +146,13 @@ fn samples() -> Vec<(&'static str, Value)> {
             json!([{"rule": "a/b", "severity": "block", "message": "m", "file": "notes.txt"}]),
         ),
     ]
+}
+
+/// A handle of the class in line 4 of `site/page.html`.
+fn handle() -> Value {
+    let line = Sha256::of(b"<p class=\"lead p-2\">Hello</p>").to_string();
+    json!({"path": "site/page.html", "line": 4, "column": 16, "text": "p-2", "kind": "class", "line_sha256": line,
+           "file_sha256": line, "lines": 5, "relocate": true, "name": "class"})
 }
 
 fn plan_b64_as_text() -> String {

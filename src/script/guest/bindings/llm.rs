@@ -42,7 +42,7 @@ const REQUEST: &[Field] = fields! {
 const MESSAGE: &[Field] =
     fields! { role: "string", content: "string", tool_calls: "array?" = TOOL_CALL, tool_call_id: "string?" };
 
-const TOOL: &[Field] = fields! { name: "string", description: "string", parameters: "map" };
+const TOOL: &[Field] = fields! { name: "string", description: "string", parameters: "map?", input_schema: "map?" };
 
 const TOOL_CALL: &[Field] = fields! { id: "string", name: "string", arguments: "any" };
 
@@ -70,7 +70,7 @@ const CAPABILITIES: &[Field] = fields! { provider: "string", dialect: "string", 
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.llm",
-    doc: "Language models. A request is `#{prompt | messages, max_tokens, provider, model, workload, schema, tools, tool_choice, temperature, seed, stop, timeout_ms, retry}`; `prompt` or `messages`, and `max_tokens`, are required, and `()` stands for a missing field. The header has to permit the provider by `permissions: #{ llm: [\"local\"] }`, or `\"*\"`. Nothing is added to a request, and it is retried only if it says so: `retry: #{on: [\"overloaded\"], max: 3, wait_ms: 500}`. A message is `#{role, content, tool_calls, tool_call_id}` with the role `system`, `user`, `assistant` or `tool`; a tool is `#{name, description, parameters}`. A reply can only ask for a tool call; nothing runs it. A failure of a model is `model_unavailable` if it may pass and `model_failed` if not, with `details.kind`.",
+    doc: "Language models. A request is `#{prompt | messages, max_tokens, provider, model, workload, schema, tools, tool_choice, temperature, seed, stop, timeout_ms, retry}`; `prompt` or `messages`, and `max_tokens`, are required, and `()` stands for a missing field. The header has to permit the provider by `permissions: #{ llm: [\"local\"] }`, or `\"*\"`. Nothing is added to a request, and it is retried only if it says so: `retry: #{on: [\"overloaded\"], max: 3, wait_ms: 500}`. A message is `#{role, content, tool_calls, tool_call_id}` with the role `system`, `user`, `assistant` or `tool`; a tool is `#{name, description, parameters}`, or `input_schema` for `parameters`. A reply can only ask for a tool call; nothing runs it. A failure of a model is `model_unavailable` if it may pass and `model_failed` if not, with `details.kind`.",
     calls: registry! {
         "nrv.llm";
         /// The capabilities of a provider: `#{provider, dialect, model, models: #{NAME: #{context_tokens, max_output_tokens, tools, structured_output, workloads, aliases}}}`.
@@ -240,10 +240,13 @@ fn form() -> Value {
         &["role", "content"],
         json!({"role": {"enum": roles}, "content": text, "tool_calls": list(&call), "tool_call_id": text}),
     );
-    let tool = closed(
-        &["name", "description", "parameters"],
-        json!({"name": text, "description": text, "parameters": {"type": "object"}}),
+    let mut tool = closed(
+        &["name", "description"],
+        json!({
+            "name": text, "description": text, "parameters": {"type": "object"}, "input_schema": {"type": "object"},
+        }),
     );
+    tool["oneOf"] = json!([{"required": ["parameters"]}, {"required": ["input_schema"]}]);
     let named = closed(&["named"], json!({"named": text}));
     let tries = json!({"type": "integer", "minimum": 0, "maximum": u32::MAX});
     let retry = closed(&["on", "max"], json!({"on": list(&text), "max": tries, "wait_ms": count}));

@@ -7,6 +7,7 @@ mod attempt;
 mod code;
 mod diff;
 mod dta;
+mod edit;
 mod exec;
 mod files;
 mod gate;
@@ -40,6 +41,7 @@ pub const NAMESPACES: &[Namespace] = &[
     code::NAMESPACE,
     diff::NAMESPACE,
     dta::NAMESPACE,
+    edit::NAMESPACE,
     exec::NAMESPACE,
     files::NAMESPACE,
     gate::NAMESPACE,
