@@ -28,7 +28,7 @@ examples:
 # Write the generated pages and expected outputs anew; read the diff before you commit it.
 bless:
     NRV_BLESS=1 cargo test --lib -- policy::describe path::protected exec::variable
-    NRV_BLESS=1 cargo test --test it -- reference:: check::
+    NRV_BLESS=1 cargo test --test it -- reference:: check:: schemas::
     git diff --stat
 
 # Build the documentation of the library without warnings.

@@ -59,6 +59,15 @@ pub mod llm {
     pub use crate::{face::toolkit, service::llm::*};
 }
 
+/// Micro-edits: requests, handles and outcomes as data, and the toolkit that makes them.
+pub mod edit {
+    pub use crate::{
+        base::micro::*,
+        face::toolkit::micro::{MicroChangeToolkit, Target},
+        service::edit::{EditOutcome, EditStatus},
+    };
+}
+
 pub use self::{
     base::{
         call::Call,
@@ -68,7 +77,7 @@ pub use self::{
     },
     face::{
         entry,
-        toolkit::{self, Toolkit},
+        toolkit::{self, Toolkit, micro::MicroChangeToolkit},
     },
     host::{
         Answer, Calls, Context, CustomCall, CustomContext, Demand, Event, Finished, Flags, Host, Options, Position,

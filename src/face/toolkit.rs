@@ -2,6 +2,8 @@
 //!
 //! The program's own call is the decision: no confirmation is asked for, and only the gates can stop it.
 
+pub mod micro;
+
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};

@@ -44,6 +44,7 @@ pages_that_run! {
     codemods_do_what_the_page_says: "docs/codemods.md",
     embedding_does_what_it_says: "docs/embedding.md",
     fixing_links_does_what_it_says: "docs/fix-links.md",
+    micro_edits_do_what_the_page_says: "docs/micro-edits.md",
     migrating_json_does_what_it_says: "docs/migrate-json.md",
     renaming_a_symbol_does_what_it_says: "docs/rename.md",
     model_proposals_do_what_the_page_says: "docs/model-proposals.md",

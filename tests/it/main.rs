@@ -27,6 +27,7 @@ mod docs;
 mod doctor;
 mod earlier;
 mod edit_cases;
+mod edits;
 mod embed;
 mod events;
 mod exec;

@@ -4,7 +4,10 @@
 
 use std::fs;
 
-use nrv::system::schema::Schema;
+use nrv::{
+    edit::{self, By, Edit, Tool},
+    system::schema::Schema,
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -71,6 +74,49 @@ fn commitments_fit_their_schema() {
     let verified = site.nrv(&["verify", "last", "--json"]).exits(4).json();
     fits("commitments", &verified["commitments"]);
     assert_eq!(verified["commitments"][0]["ok"], false);
+}
+
+#[test]
+fn outcomes_of_edits_fit_their_schema() {
+    let site = Site::new(0);
+    site.write("a.html", "<p class=\"a\" id=\"b\">c</p>\n");
+    site.commit();
+    for (edit, status) in [
+        ("update_class_name(\"a.html:1\", \"a\", \"d\")", "applied"),
+        ("update_class_name(\"a.html:1\", \"a\", \"a\")", "noop"),
+        ("update_prop_value(\"a.html:1\", \"id\", \"b\", \"e\")", "applied"),
+        ("add_aria_attribute(\"a.html:1\", \"p\", \"role\", \"note\")", "applied"),
+    ] {
+        let outcome = result_of(&site, &format!("nrv.edit.{edit}"))["result"].clone();
+        fits("edit_outcome", &outcome);
+        is_closed("edit_outcome", &outcome);
+        assert_eq!(outcome["status"], status);
+        site.write("a.html", "<p class=\"a\" id=\"b\">c</p>\n");
+    }
+}
+
+/// With `NRV_BLESS` the schemas are written anew.
+#[test]
+fn the_parameters_of_edits_have_published_schemas() {
+    for tool in Tool::ALL {
+        let path = repository::root().join(format!("schemas/{}.schema.json", tool.as_str()));
+        let schema = edit::schema(tool);
+        if std::env::var_os("NRV_BLESS").is_some() {
+            fs::write(&path, serde_json::to_string_pretty(&schema).unwrap() + "\n").unwrap();
+        }
+        let shipped: Value = serde_json::from_slice(&fs::read(&path).unwrap_or_default()).unwrap_or_default();
+        assert_eq!(shipped, schema, "{}: NRV_BLESS=1 writes it anew", path.display());
+        for by in [By::Line, By::Selector] {
+            let one = edit::definition(tool, by)["input_schema"].clone();
+            let schema = Schema::compile(&schema).unwrap();
+            let params = |kind: &Value| if kind == "integer" { json!(1) } else { json!("x") };
+            let fields = one["properties"].as_object().unwrap();
+            let all: serde_json::Map<String, Value> =
+                fields.iter().map(|(name, field)| (name.clone(), params(&field["type"]))).collect();
+            schema.check(&Value::Object(all.clone())).unwrap();
+            assert!(Edit::parse(tool, &Value::Object(all)).is_ok(), "{tool:?} {by:?}");
+        }
+    }
 }
 
 #[test]

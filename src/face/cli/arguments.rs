@@ -2,6 +2,7 @@
 
 mod check;
 mod docs;
+mod edit;
 mod llm;
 mod repl;
 mod report;
@@ -20,6 +21,7 @@ use self::seed::LARGEST_SEED;
 pub(super) use self::{
     check::CheckArguments,
     docs::{DefinitionsArguments, DocsArguments},
+    edit::{EditArguments, EditCommand, FindArguments, OneEdit},
     llm::{Llm, LlmArguments},
     repl::ReplArguments,
     report::ReportArguments,
@@ -76,6 +78,7 @@ impl Cli {
             | Command::Trust(_)
             | Command::Repl(_)
             | Command::Dta { .. }
+            | Command::Edit(_)
             | Command::Gate(_)
             | Command::Llm(_)
             | Command::Runs { .. }
@@ -150,6 +153,8 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: Dta,
     },
+    /// Change one place on one line: a class, a value, a text, an import
+    Edit(EditArguments),
     /// Judge commands, tools and edits as runs are judged
     Gate(GateArguments),
     /// Show and probe the providers of language models

@@ -17,6 +17,7 @@ mod docs;
 mod doctor;
 mod dta;
 mod dta_new;
+mod edit;
 mod files;
 mod gate;
 mod here;
@@ -126,6 +127,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Dta { command: Dta::New(arguments) } => dta_new::new(&here()?, arguments, out),
         Command::Dta { command: Dta::Run(arguments) } => dta::run(&here()?, arguments, out),
         Command::Dta { command: Dta::Verify { run } } => dta::verify(&here()?, run, out),
+        Command::Edit(arguments) => edit::edit(&here()?, arguments, out),
         Command::Gate(arguments) if arguments.is_hook() => Ok(gate::hook(here, arguments, out)),
         Command::Gate(arguments) => gate::gate(&here()?, arguments, out),
         Command::Llm(arguments) => llm::llm(&here()?, arguments, out),

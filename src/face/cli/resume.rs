@@ -4,6 +4,7 @@ use super::{
     Here,
     apply::tell,
     arguments::{Mutation, ResumeArguments},
+    edit,
     output::Output,
     recordings,
     run::{conclude, parse_json},
@@ -47,8 +48,10 @@ pub(super) fn resume(here: &Here, arguments: &ResumeArguments, out: &mut Output)
     let finished = script::resume(context, folder.id(), resumption, &mut terminal)?;
     drop(terminal);
     recordings::keep(here, &finished, out)?;
-    if matches!(asked, Some(Asked::Patch { .. } | Asked::Planned { .. })) {
-        tell(&finished.result, out);
+    match asked {
+        Some(Asked::Patch { .. } | Asked::Planned { .. }) => tell(&finished.result, out),
+        Some(Asked::Edit { .. }) => edit::tell(&finished.result, out),
+        _ => {}
     }
     Ok(conclude(&finished, Mutation::default(), out))
 }
