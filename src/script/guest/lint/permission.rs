@@ -36,6 +36,8 @@ const NEEDS: &[Need] = &[
     Need("nrv.apply.write", "write", Place::Argument(0), true),
     Need("nrv.commit", "exec", Place::Nowhere, false),
     Need("nrv.custom", "calls", Place::Argument(0), true),
+    Need("nrv.code.apply", "write", Place::Nowhere, true),
+    Need("nrv.code.rewrite", "write", Place::Nowhere, false),
     Need("nrv.dta(name).apply", "network", Place::Nowhere, false),
     Need("nrv.dta(name).apply", "write", Place::Nowhere, true),
     Need("nrv.dta(name).propose", "network", Place::Nowhere, false),
