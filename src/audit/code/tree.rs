@@ -1,6 +1,6 @@
 //! Syntax trees: parsing that can be cancelled, the ways through a tree, the count of its errors, and the comparison of two trees.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree, TreeCursor};
 
@@ -104,51 +104,6 @@ pub(super) fn siblings(node: Node<'_>, is_after: bool) -> impl Iterator<Item = N
     })
 }
 
-/// True if two texts have the same tree with the same words, so that only blanks and line ends between words differ.
-pub(crate) fn same_but_for_layout(language: Language, a: &str, b: &str) -> bool {
-    let words = |text| parse(language, text, &|| Ok(())).map(|tree| words(text, &tree)).ok();
-    match (words(a), words(b)) {
-        (Some(a), Some(b)) => a == b,
-        _ => false,
-    }
-}
-
-/// A step of the walk through a tree: the kind of a node, and the text of one without children.
-#[derive(PartialEq, Eq)]
-struct Word<'t> {
-    depth: u32,
-    kind: u16,
-    text: &'t str,
-    /// The text since the word before, unless it is blank. Some grammars have no node for a part of a string.
-    gap: &'t str,
-}
-
-fn words<'t>(text: &'t str, tree: &Tree) -> Vec<Word<'t>> {
-    let mut words = Vec::new();
-    let mut cursor = tree.walk();
-    let mut end = 0;
-    let gap = |range: Range<usize>| text.get(range).filter(|gap| !gap.trim().is_empty()).unwrap_or_default();
-    loop {
-        let node = cursor.node();
-        let mut word = Word { depth: cursor.depth(), kind: node.kind_id(), text: "", gap: "" };
-        if node.child_count() == 0 {
-            word.text = text_of(text, node);
-            word.gap = gap(end..node.start_byte());
-            end = node.end_byte();
-        }
-        words.push(word);
-        if cursor.goto_first_child() {
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                words.push(Word { depth: 0, kind: 0, text: "", gap: gap(end..text.len()) });
-                return words;
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,16 +121,5 @@ mod tests {
         let stop = || Err(Error::new(Code::Cancelled, "it was cancelled"));
         let error = errors(Language::JavaScript, &"f(".repeat(200_000), &stop).unwrap_err();
         assert_eq!(error.code(), Code::Cancelled);
-    }
-
-    #[test]
-    fn layout_is_blanks_between_words() {
-        let same = |language, a, b| same_but_for_layout(language, a, b);
-        assert!(same(Language::JavaScript, "f(\n  a,\n  b)", "f(a, b)"));
-        assert!(!same(Language::JavaScript, "f('a b')", "f('a  b')"));
-        assert!(!same(Language::JavaScript, "f(a)", "f(a,)"));
-        assert!(same(Language::Python, "if a:\n  b()\n  c()\n", "if a:\n    b()\n    c()\n"));
-        assert!(!same(Language::Python, "if a:\n  b()\n  c()\n", "if a:\n  b()\nc()\n"));
-        assert!(!same(Language::Rust, "fn f() { /* a */ }", "fn f() { /*  a */ }"));
     }
 }

@@ -78,6 +78,7 @@ fn a_wrong_change_fails_though_the_record_agrees_with_it() {
         ("'x'", "\"x\"", "rewrites_expected"),
         ("trace(b, c)", "trace(c, b)", "rewrites_expected"),
         ("if (a)", "if (b)", "rewrites_expected"),
+        ("if (a)", "if  (a)", "rewrites_expected"),
         ("}\n", "}\nlog(3);\n", "second_pass_empty"),
         ("}\n", "", "syntax_kept"),
     ] {

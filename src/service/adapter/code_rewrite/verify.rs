@@ -7,7 +7,7 @@ use crate::{
         rewrite::rewritten,
         rules::{PatternText, Rules},
         scan::matches,
-        tree::{errors, same_but_for_layout},
+        tree::errors,
     },
     base::{error::Error, language::Language, path::RepoPath, pulse::Pulse},
     service::adapter::{
@@ -161,7 +161,7 @@ fn changed(
     match rewritten(rules, path, language, before, pulse)? {
         Some((expected, edits)) => {
             tally.rewrites += edits;
-            if expected != after && !same_but_for_layout(language, &expected, after) {
+            if expected != after {
                 let reason = format!("line {} is not the one that the rules give", first_difference(&expected, after));
                 tally.failures.push(Failure::at(REWRITES_EXPECTED, path, reason));
             }
