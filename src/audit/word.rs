@@ -2,12 +2,10 @@
 
 use std::ops::Range;
 
-use tree_sitter::{Language as TreeLanguage, Node, Parser};
+use tree_sitter::{Node, Tree};
 
-use crate::base::{
-    error::{Code, Error},
-    language::Language,
-};
+use super::code::tree;
+use crate::base::{error::Error, language::Language, pulse::Pulse};
 
 /// The class of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,19 +18,27 @@ pub(crate) enum Class {
     Comments,
 }
 
-/// The classes of the bytes of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A text as its grammar reads it, which tells the class of every byte.
+#[derive(Clone, Debug)]
 pub(crate) struct Classes {
-    /// The class of every byte.
-    bytes: Vec<Class>,
+    tree: Tree,
     /// The number of its syntax errors.
-    pub(crate) errors: usize,
+    pub(crate) errors: u64,
 }
 
 impl Classes {
-    /// The class at a byte.
+    /// The class at a byte: that of the innermost node there that has one.
     pub(crate) fn at(&self, byte: usize) -> Class {
-        self.bytes.get(byte).copied().unwrap_or(Class::Code)
+        let mut cursor = self.tree.walk();
+        let mut found = Class::Code;
+        loop {
+            found = class(cursor.node()).unwrap_or(found);
+            // The next child may begin after the byte.
+            let is_inside = cursor.goto_first_child_for_byte(byte).is_some() && cursor.node().start_byte() <= byte;
+            if !is_inside {
+                return found;
+            }
+        }
     }
 }
 
@@ -49,23 +55,11 @@ pub(crate) fn places(language: Language, text: &str, word: &str) -> Vec<Range<us
         .collect()
 }
 
-/// The classes of a text.
-pub(crate) fn classes(language: Language, text: &str) -> Result<Classes, Error> {
-    let failed = |reason: &str| Error::new(Code::Internal, format!("the grammar of {} {reason}", language.name()));
-    let mut parser = Parser::new();
-    parser.set_language(&grammar(language)).map_err(|_| failed("can't be used"))?;
-    let tree = parser.parse(text, None).ok_or_else(|| failed("gave no tree"))?;
-    let mut classes = Classes { bytes: vec![Class::Code; text.len()], errors: 0 };
-    // From the outside to the inside, so that the innermost class stays.
-    let mut open: Vec<Node<'_>> = vec![tree.root_node()];
-    while let Some(node) = open.pop() {
-        classes.errors += usize::from(node.is_error() || node.is_missing());
-        if let Some(class) = class(node) {
-            classes.bytes[node.byte_range()].fill(class);
-        }
-        open.extend(node.children(&mut node.walk()));
-    }
-    Ok(classes)
+/// The classes of a text. An error is that of `pulse`, or a grammar that can't be used.
+pub(crate) fn classes(language: Language, text: &str, pulse: Pulse<'_>) -> Result<Classes, Error> {
+    let tree = tree::parse(language, text, pulse)?;
+    let errors = tree::errors_of(&tree);
+    Ok(Classes { tree, errors })
 }
 
 /// The class of a node that has another than the node around it may have.
@@ -84,36 +78,13 @@ fn class(node: Node<'_>) -> Option<Class> {
     }
 }
 
-fn grammar(language: Language) -> TreeLanguage {
-    match language {
-        Language::Bash => tree_sitter_bash::LANGUAGE.into(),
-        Language::C => tree_sitter_c::LANGUAGE.into(),
-        Language::CSharp => tree_sitter_c_sharp::LANGUAGE.into(),
-        Language::Cpp => tree_sitter_cpp::LANGUAGE.into(),
-        Language::Css => tree_sitter_css::LANGUAGE.into(),
-        Language::Go => tree_sitter_go::LANGUAGE.into(),
-        Language::Html => tree_sitter_html::LANGUAGE.into(),
-        Language::Java => tree_sitter_java::LANGUAGE.into(),
-        Language::JavaScript => tree_sitter_javascript::LANGUAGE.into(),
-        Language::Json => tree_sitter_json::LANGUAGE.into(),
-        Language::Kotlin => tree_sitter_kotlin_sg::LANGUAGE.into(),
-        Language::Php => tree_sitter_php::LANGUAGE_PHP_ONLY.into(),
-        Language::Python => tree_sitter_python::LANGUAGE.into(),
-        Language::Ruby => tree_sitter_ruby::LANGUAGE.into(),
-        Language::Rust => tree_sitter_rust::LANGUAGE.into(),
-        Language::Tsx => tree_sitter_typescript::LANGUAGE_TSX.into(),
-        Language::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
-        Language::Yaml => tree_sitter_yaml::LANGUAGE.into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[track_caller]
     fn check(language: Language, text: &str, expected: &str) {
-        let classes = classes(language, text).unwrap();
+        let classes = classes(language, text, &|| Ok(())).unwrap();
         let letters = places(language, text, "a").into_iter().map(|place| match classes.at(place.start) {
             Class::Code => 'C',
             Class::Strings => 'S',
@@ -134,7 +105,8 @@ mod tests {
 
     #[test]
     fn errors_are_counted() {
-        assert_eq!(classes(Language::Go, "package a\n").unwrap().errors, 0);
-        assert!(classes(Language::Go, "package a\nfunc (").unwrap().errors > 0);
+        let errors = |text| classes(Language::Go, text, &|| Ok(())).unwrap().errors;
+        assert_eq!(errors("package a\n"), 0);
+        assert!(errors("package a\nfunc (") > 0);
     }
 }

@@ -88,6 +88,30 @@ impl Language {
         self.row().2
     }
 
+    /// The languages of the code that stands within files of this one, as scripts do in pages.
+    pub fn embedded(self) -> &'static [Language] {
+        match self {
+            Language::Html => &[Language::Css, Language::JavaScript, Language::Tsx, Language::TypeScript],
+            Language::Bash
+            | Language::C
+            | Language::CSharp
+            | Language::Cpp
+            | Language::Css
+            | Language::Go
+            | Language::Java
+            | Language::JavaScript
+            | Language::Json
+            | Language::Kotlin
+            | Language::Php
+            | Language::Python
+            | Language::Ruby
+            | Language::Rust
+            | Language::Tsx
+            | Language::TypeScript
+            | Language::Yaml => &[],
+        }
+    }
+
     /// The language of a name, in any case; `invalid_input` names the nearest, or all.
     pub fn parse(name: &str) -> Result<Self, Error> {
         let is_named = |row: &&Row| row.1.iter().any(|known| known.eq_ignore_ascii_case(name));

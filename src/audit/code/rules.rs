@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     config,
+    need::Need,
     pattern::Pattern,
     reader::wrong,
     rule::{Config, Utilities},
@@ -18,7 +19,8 @@ use crate::{
 /// Rules of ast-grep. What the proposer refuses may be accepted here, such as a fix with an unknown variable.
 #[derive(Debug)]
 pub(crate) struct Rules {
-    pub(super) configs: Vec<Config>,
+    /// Each rule with the words that it needs.
+    configs: Vec<(Config, Need)>,
     pub(super) utilities: Utilities,
     /// True if comments `ast-grep-ignore` count.
     pub(super) is_suppressible: bool,
@@ -83,19 +85,30 @@ impl Rules {
                 return Err(wrong(format!("two rules are called `{id}`")));
             }
             let config = config::config(&id, &value, &utilities);
-            configs.extend(config.map_err(|error| error.within(format!("the rule `{id}`")).detail("rule", id))?);
+            let config = config.map_err(|error| error.within(format!("the rule `{id}`")).detail("rule", id))?;
+            configs.extend(config.map(|config| {
+                let need = Need::of(&config.core.rule);
+                (config, need)
+            }));
         }
-        let languages = configs.iter().map(|config| config.language).collect();
+        let languages = configs.iter().map(|(config, _)| config.language).collect();
         Ok(Rules { configs, utilities, is_suppressible: true, languages })
     }
 
-    /// The rules for a file.
-    pub(super) fn of_file<'r>(&'r self, path: &'r str, language: Language) -> impl Iterator<Item = &'r Config> {
-        self.configs.iter().filter(move |config| {
+    /// The rules for a file that may match in its text.
+    pub(super) fn of_file<'r>(&'r self, path: &str, language: Language, text: &str) -> Vec<&'r Config> {
+        let is_for = |config: &Config| {
             config.language == language
                 && config.ignores.as_ref().is_none_or(|globs| !globs.is_match(path))
                 && config.files.as_ref().is_none_or(|globs| globs.is_match(path))
-        })
+        };
+        let concerned = self.configs.iter().filter(|(config, need)| is_for(config) && need.may_match(text));
+        concerned.map(|(config, _)| config).collect()
+    }
+
+    /// True if a rule may match in the text of a file.
+    pub(crate) fn concern(&self, path: &str, language: Language, text: &str) -> bool {
+        !self.of_file(path, language, text).is_empty()
     }
 
     /// The languages of the rules.

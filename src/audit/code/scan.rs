@@ -26,28 +26,40 @@ pub(crate) struct Match {
     pub(crate) range: Range<usize>,
     /// The edit of its rule; none if the rule has no fix.
     pub(crate) edit: Option<Edit>,
+    /// The texts that would end the code within a page that the match stands in; none outside of such code.
+    pub(crate) ends: &'static [&'static str],
 }
 
-/// Every match in the text of a file, in the order of the text; nested ones too. `path` decides which rules concern the file.
-pub(crate) fn matches(
+/// The results of one reading of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scan {
+    /// Every match, in the order of the text; nested ones too.
+    pub(crate) matches: Vec<Match>,
+    /// The number of syntax errors.
+    pub(crate) errors: u64,
+}
+
+/// Finds every match in one tree of a text. `path` decides which rules concern the file.
+pub(super) fn scan(
     rules: &Rules,
-    path: &str,
-    language: Language,
-    text: &str,
+    (path, language): (&str, Language),
+    (text, tree): (&str, &Tree),
     pulse: Pulse<'_>,
 ) -> Result<Vec<Match>, Error> {
-    let configs: Vec<&Config> = rules.of_file(path, language).collect();
+    let configs = rules.of_file(path, language, text);
     if configs.is_empty() {
         return Ok(Vec::new());
     }
-    let tree = tree::parse(language, text, pulse)?;
-    let mut found = found(rules, &configs, text, &tree, pulse)?;
-    found.sort_by(|a, b| {
+    found(rules, &configs, text, tree, pulse)
+}
+
+/// Sorts matches by their place, outer ones first.
+pub(super) fn sort(matches: &mut [Match]) {
+    matches.sort_by(|a, b| {
         let place = |m: &Match| (m.range.start, Reverse(m.range.end));
         // Of two rules at one place the one that rewrites is first.
         (place(a), a.edit.is_none(), &a.rule).cmp(&(place(b), b.edit.is_none(), &b.rule))
     });
-    Ok(found)
 }
 
 fn found(rules: &Rules, configs: &[&Config], text: &str, tree: &Tree, pulse: Pulse<'_>) -> Result<Vec<Match>, Error> {
@@ -78,8 +90,12 @@ fn found(rules: &Rules, configs: &[&Config], text: &str, tree: &Tree, pulse: Pul
 }
 
 fn of_node<'t>(config: &Config, judge: &Judge<'_, 't>, node: Node<'t>) -> Option<Match> {
+    // Most nodes are of another kind, and need no bindings.
+    if config.core.kinds.as_ref().is_some_and(|kinds| !kinds.contains(&node.kind_id())) {
+        return None;
+    }
     let mut bindings = Bindings::default();
     let node = judge.core(&config.core, &config.rewriters, node, &mut bindings)?;
     let edit = config.fix.as_ref().map(|fix| judge.edit(fix, node, &bindings));
-    Some(Match { rule: config.id.clone(), range: node.byte_range(), edit })
+    Some(Match { rule: config.id.clone(), range: node.byte_range(), edit, ends: &[] })
 }

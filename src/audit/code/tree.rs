@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree, TreeCursor};
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Range, Tree, TreeCursor};
 
 use super::grammar;
 use crate::base::{
@@ -12,10 +12,21 @@ use crate::base::{
 };
 
 /// Parses a text. An error is that of `pulse`, or a grammar that can't be used.
-pub(super) fn parse(language: Language, text: &str, pulse: Pulse<'_>) -> Result<Tree, Error> {
+pub(crate) fn parse(language: Language, text: &str, pulse: Pulse<'_>) -> Result<Tree, Error> {
+    parse_ranges(language, text, &[], pulse)
+}
+
+/// Parses the code in one range of a text. Places are those of the whole text.
+pub(super) fn parse_range(language: Language, text: &str, range: Range, pulse: Pulse<'_>) -> Result<Tree, Error> {
+    parse_ranges(language, text, &[range], pulse)
+}
+
+/// Parses the code in ranges of a text, or all of it if there are none.
+fn parse_ranges(language: Language, text: &str, ranges: &[Range], pulse: Pulse<'_>) -> Result<Tree, Error> {
     let failed = |reason: String| Error::new(Code::Internal, format!("the parser of {} {reason}", language.name()));
     let mut parser = Parser::new();
     parser.set_language(&grammar::grammar(language)).map_err(|error| failed(format!("can't be used: {error}")))?;
+    parser.set_included_ranges(ranges).map_err(|error| failed(format!("can't be used: {error}")))?;
     let mut stopped = None;
     let mut progress = |_: &ParseState| match pulse() {
         Ok(()) => ControlFlow::Continue(()),
@@ -34,14 +45,13 @@ pub(super) fn parse(language: Language, text: &str, pulse: Pulse<'_>) -> Result<
     }
 }
 
-/// The number of syntax errors of a text: of parts that were not understood, and of parts that are missing.
-pub(crate) fn errors(language: Language, text: &str, pulse: Pulse<'_>) -> Result<u64, Error> {
-    let tree = parse(language, text, pulse)?;
+/// The number of syntax errors of a tree: of parts that were not understood, and of parts that are missing.
+pub(crate) fn errors_of(tree: &Tree) -> u64 {
     let root = tree.root_node();
     if !root.has_error() {
-        return Ok(0);
+        return 0;
     }
-    Ok(descend(root).filter(|node| node.is_error() || node.is_missing()).count() as u64)
+    descend(root).filter(|node| node.is_error() || node.is_missing()).count() as u64
 }
 
 /// The text of a node; empty if the node is not of that text.
@@ -110,7 +120,7 @@ mod tests {
 
     #[test]
     fn errors_are_counted() {
-        let count = |language, text| errors(language, text, &|| Ok(())).unwrap();
+        let count = |language, text| errors_of(&parse(language, text, &|| Ok(())).unwrap());
         assert_eq!(count(Language::JavaScript, "let a = 1;\n"), 0);
         assert!(count(Language::JavaScript, "let a = 1;\nlet b = ;\n") > 0);
         assert!(count(Language::Python, "def f(:\n    pass\n") > 0);
@@ -119,7 +129,7 @@ mod tests {
     #[test]
     fn a_pulse_ends_the_parser() {
         let stop = || Err(Error::new(Code::Cancelled, "it was cancelled"));
-        let error = errors(Language::JavaScript, &"f(".repeat(200_000), &stop).unwrap_err();
+        let error = parse(Language::JavaScript, &"f(".repeat(200_000), &stop).unwrap_err();
         assert_eq!(error.code(), Code::Cancelled);
     }
 }

@@ -4,11 +4,11 @@
 use std::borrow::Cow;
 
 use ast_grep_core::{
-    Pattern, PatternError,
+    Node, Pattern, PatternError,
     language::Language as SyntaxLanguage,
     matcher::PatternBuilder,
     meta_var::MetaVariable,
-    tree_sitter::{LanguageExt, TSLanguage},
+    tree_sitter::{LanguageExt, StrDoc, TSLanguage, TSRange},
 };
 use ast_grep_language::SupportLang;
 use serde::{Deserialize, Deserializer, de};
@@ -77,6 +77,14 @@ impl SyntaxLanguage for Grammar {
 impl LanguageExt for Grammar {
     fn get_ts_language(&self) -> TSLanguage {
         self.library().get_ts_language()
+    }
+
+    fn injectable_languages(&self) -> Option<&'static [&'static str]> {
+        self.library().injectable_languages()
+    }
+
+    fn extract_injections<L: LanguageExt>(&self, root: Node<'_, StrDoc<L>>) -> Vec<(String, Vec<TSRange>)> {
+        self.library().extract_injections(root)
     }
 }
 

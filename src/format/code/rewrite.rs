@@ -1,13 +1,13 @@
 //! The rewriting of a text by rules, until nothing is left to rewrite.
 
+use std::ops::Range;
+
 use super::{
-    rule::Rules,
-    scan::{Edit, Match, scan},
-    tree::{self, Tree},
+    file::{File, Found},
+    scan::{Edit, Match},
 };
 use crate::base::{
     error::{Code, Error},
-    language::Language,
     pulse::Pulse,
 };
 
@@ -26,21 +26,18 @@ pub(crate) struct Rewritten {
     pub(crate) edits: u64,
 }
 
-/// Rewrites the matches of a text. Of overlapping matches the outer one is rewritten first, and the result is searched again.
-/// None if nothing changes. `invalid_input` if the rules would go on for ever.
+/// Rewrites the matches of a text of a file. Of overlapping matches the outer one is rewritten first, and the result is searched again.
+/// None if nothing changes. `invalid_input` if the rules would go on for ever, or would end a script within a page.
 pub(crate) fn rewrite(
-    rules: &Rules,
-    (path, language): (&str, Language),
-    (tree, matches): (&Tree, &[Match]),
+    file: &File<'_>,
+    (before, matches): (&str, &[Match]),
     pulse: Pulse<'_>,
 ) -> Result<Option<Rewritten>, Error> {
     let mut edits = 0;
-    // The root's text would begin at the first word.
-    let before = tree.source().to_owned();
-    let mut text = before.clone();
+    let mut text = before.to_owned();
     let mut found = matches.to_vec();
     for _ in 0..MOST_PASSES {
-        let (next, made) = pass(&text, &found);
+        let (next, made) = pass(file.path(), &text, &found)?;
         if made == 0 {
             return Ok((text != before).then_some(Rewritten { text, edits }));
         }
@@ -49,9 +46,14 @@ pub(crate) fn rewrite(
             break;
         }
         text = String::from_utf8(next).map_err(|_| Error::new(Code::Internal, "an edit has cut a character"))?;
-        found = scan(rules, path, language, &tree::parse(language, &text, pulse)?);
+        // Most rules take away a word that they need, and then the new text is not parsed.
+        found = match file.find(&text, true, pulse)? {
+            Found::Matches(found) => found,
+            Found::Broken(_) => Vec::new(),
+        };
     }
     let rule = found.first().map(|found| found.rule.clone()).unwrap_or_default();
+    let path = file.path();
     Err(Error::new(
         Code::InvalidInput,
         format!(
@@ -63,34 +65,69 @@ pub(crate) fn rewrite(
 }
 
 /// Makes the edits of one pass, without those that begin within an earlier one or change nothing. Returns their number.
-fn pass(text: &str, found: &[Match]) -> (Vec<u8>, u64) {
+fn pass(path: &str, text: &str, found: &[Match]) -> Result<(Vec<u8>, u64), Error> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let (mut at, mut made) = (0, 0);
-    for Edit { range, text } in found.iter().filter_map(|found| found.effect(text)) {
+    for (found, Edit { range, text }) in found.iter().filter_map(|found| Some((found, found.effect(text)?))) {
         if range.start < at || range.end > bytes.len() {
             continue;
         }
         out.extend_from_slice(&bytes[at..range.start]);
+        if let Some(end) = found.ends.iter().find(|end| is_ended(end, (&out, text), (bytes, range))) {
+            return Err(ended(path, &found.rule, end));
+        }
         out.extend_from_slice(text);
         at = range.end;
         made += 1;
     }
     out.extend_from_slice(&bytes[at..]);
-    (out, made)
+    Ok((out, made))
+}
+
+/// True if an edit, between the new text before it and the old one after it, makes a text that ends its script.
+fn is_ended(end: &str, (out, new): (&[u8], &[u8]), (bytes, range): (&[u8], &Range<usize>)) -> bool {
+    let after = &bytes[range.end..(range.end + end.len()).min(bytes.len())];
+    let count = |before: &[u8], text: &[u8]| {
+        let near = &before[before.len().saturating_sub(end.len())..];
+        let all = [near, text, after].concat();
+        all.windows(end.len()).filter(|window| window.eq_ignore_ascii_case(end.as_bytes())).count()
+    };
+    count(out, new) > count(&bytes[..range.start], &bytes[range.clone()])
+}
+
+fn ended(path: &str, rule: &str, end: &str) -> Error {
+    Error::new(
+        Code::InvalidInput,
+        format!("the rule `{rule}` writes `{end}` within code of the page `{path}`, where that has a meaning for HTML"),
+    )
+    .detail("rule", rule)
+    .hint("write `<\\/` for `</`, or `<\\!` for `<!`, in strings of the new text")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::code::rule::PatternText;
+    use crate::{
+        base::language::Language,
+        format::code::rule::{PatternText, Rules},
+    };
 
-    fn rewritten(language: Language, pattern: &str, fix: &str, text: &str) -> Result<Option<String>, Error> {
+    /// The text after a pattern of one language has been rewritten in a file of another one.
+    fn within(
+        (host, language): (Language, Language),
+        (pattern, fix): (&str, &str),
+        text: &str,
+    ) -> Result<Option<String>, Error> {
         let rules =
             Rules::of_pattern(PatternText { language, pattern, selector: None, strictness: None, fix: Some(fix) })?;
-        let tree = tree::parse(language, text, &|| Ok(()))?;
-        let found = scan(&rules, "a", language, &tree);
-        Ok(rewrite(&rules, ("a", language), (&tree, &found), &|| Ok(()))?.map(|rewritten| rewritten.text))
+        let file = File::new("a", host, |wanted| Ok((wanted == language).then_some(&rules)))?;
+        let Found::Matches(found) = file.find(text, true, &|| Ok(()))? else { panic!() };
+        Ok(rewrite(&file, (text, &found), &|| Ok(()))?.map(|rewritten| rewritten.text))
+    }
+
+    fn rewritten(language: Language, pattern: &str, fix: &str, text: &str) -> Result<Option<String>, Error> {
+        within((language, language), (pattern, fix), text)
     }
 
     #[track_caller]
@@ -105,6 +142,58 @@ mod tests {
         check(Language::JavaScript, rule, "foo(1); x(foo(foo(2)));\n", "bar(1); x(bar(bar(2)));\n");
         check(Language::Python, rule, "foo(1)\nif x:\n    foo(foo(2))\n", "bar(1)\nif x:\n    bar(bar(2))\n");
         check(Language::Rust, rule, "fn f() { foo(1) }", "fn f() { bar(1) }");
+    }
+
+    #[test]
+    fn code_within_a_page_is_rewritten_in_its_place() {
+        let check = |language, rule, page: &str, after: &str| {
+            let found = within((Language::Html, language), rule, page).unwrap();
+            assert_eq!(found.as_deref().unwrap_or(page), after);
+        };
+        let rule = ("foo($A)", "bar($A)");
+        let page = "<p>é foo(0)</p>\n<script>\n  foo(foo(1));\n</script>\n<script lang=ts>foo(2)</script>\n<script>foo(3)</script>\n";
+        let after = "<p>é foo(0)</p>\n<script>\n  bar(bar(1));\n</script>\n<script lang=ts>foo(2)</script>\n<script>bar(3)</script>\n";
+        check(Language::JavaScript, rule, page, after);
+        check(
+            Language::TypeScript,
+            rule,
+            "<script lang=ts>foo<A>(1); foo(2)</script>",
+            "<script lang=ts>foo<A>(1); bar(2)</script>",
+        );
+        check(
+            Language::Css,
+            ("a {color: $A}", "a {background: $A}"),
+            "<style>a {color: red}</style>",
+            "<style>a {background: red}</style>",
+        );
+        check(
+            Language::Html,
+            ("<b>$A</b>", "<i>$A</i>"),
+            "<b>x</b><script>'<b>x</b>'</script>",
+            "<i>x</i><script>'<b>x</b>'</script>",
+        );
+    }
+
+    #[test]
+    fn a_rule_that_ends_the_script_of_a_page_is_refused() {
+        let pair = (Language::Html, Language::JavaScript);
+        let page = "<script>f('a', 1 < b)</script>";
+        for fix in ["f('</script>')", "f('</SCRIPT x>')", "f('<!--', $A)", "$A</script"] {
+            let error = within(pair, ("f($A, $$$)", fix), page).unwrap_err();
+            assert_eq!(error.code(), Code::InvalidInput, "{fix}: {error}");
+            assert!(error.message().contains("within code of the page"), "{error}");
+        }
+        let joined = within(pair, ("b", "/script"), "<script>x = 1 <b</script>").unwrap_err();
+        assert!(joined.message().contains("`</script`"), "{joined}");
+        let kept = within(pair, ("f($A, $$$)", "g('<\\/script>', $A)"), page).unwrap();
+        assert_eq!(kept.as_deref(), Some("<script>g('<\\/script>', 'a')</script>"));
+        let other = within(pair, ("f($A, $B)", "g('</style>', $A, $B)"), page).unwrap();
+        assert!(other.is_some());
+        assert!(rewritten(Language::JavaScript, "f($A)", "g('</script>', $A)", "f(1)").unwrap().is_some());
+        let styles = (Language::Html, Language::Css);
+        let error =
+            within(styles, ("a {color: $A}", "a {color: '</style'}"), "<style>a {color: red}</style>").unwrap_err();
+        assert!(error.message().contains("`</style`"), "{error}");
     }
 
     #[test]

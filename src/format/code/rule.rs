@@ -12,7 +12,7 @@ use ast_grep_config::{
 use ast_grep_core::Pattern;
 use serde_json::{Value, json};
 
-use super::{grammar::Grammar, literal};
+use super::{grammar::Grammar, literal::Need};
 use crate::base::{
     error::{Code, Error},
     language::Language,
@@ -21,8 +21,8 @@ use crate::base::{
 /// Rules that are ready to match.
 pub(crate) struct Rules {
     pub(super) collection: RuleCollection<Grammar>,
-    /// Texts by rule, of which every file with a match has at least one; none if nothing is known.
-    literals: BTreeMap<String, Vec<String>>,
+    /// The texts that a file with a match of a rule holds, by rule.
+    needs: BTreeMap<String, Need>,
     languages: BTreeSet<Language>,
     /// True if comments `ast-grep-ignore` count.
     pub(super) is_suppressible: bool,
@@ -79,12 +79,12 @@ impl Rules {
     pub(crate) fn parse(texts: &[String], utilities: &[String]) -> Result<Self, Error> {
         let utilities = utility_rules(utilities)?;
         let mut configs = Vec::new();
-        let mut literals = BTreeMap::new();
+        let mut needs = BTreeMap::new();
         for text in texts {
             let documents: Vec<SerializableRuleConfig<Grammar>> = from_multiple(text).map_err(|e| malformed(&e))?;
             for document in documents {
                 let id = document.id.clone();
-                if literals.insert(id.clone(), literal::required(&document)).is_some() {
+                if needs.insert(id.clone(), Need::of(&document)).is_some() {
                     return Err(wrong(format!("two rules are called `{id}`")).hint("give each rule an `id` of its own"));
                 }
                 configs.push(RuleConfig::try_from(document, &utilities).map_err(|error| refused(&id, &error))?);
@@ -94,7 +94,7 @@ impl Rules {
         let languages = configs.iter().map(|config| config.language.0).collect();
         let collection = RuleCollection::try_new(configs)
             .map_err(|error| wrong(format!("a rule has a glob that can't be used: {error}")))?;
-        Ok(Rules { collection, literals, languages, is_suppressible: true })
+        Ok(Rules { collection, needs, languages, is_suppressible: true })
     }
 
     /// The language of a rule.
@@ -116,13 +116,8 @@ impl Rules {
     /// The rules for a file, without those that can't match its text.
     pub(super) fn of_file(&self, path: &str, language: Language, text: &str) -> Vec<&RuleConfig<Grammar>> {
         let mut rules = self.collection.get_rule_from_lang(Path::new(path), Grammar(language));
-        rules.retain(|rule| self.may_match(&rule.id, text));
+        rules.retain(|rule| self.needs.get(&rule.id).is_none_or(|need| need.is_met(text)));
         rules
-    }
-
-    fn may_match(&self, id: &str, text: &str) -> bool {
-        let has = |literal: &String| memchr::memmem::find(text.as_bytes(), literal.as_bytes()).is_some();
-        self.literals.get(id).is_none_or(|literals| literals.is_empty() || literals.iter().any(has))
     }
 }
 

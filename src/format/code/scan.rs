@@ -21,6 +21,8 @@ pub(crate) struct Match {
     pub(crate) edit: Option<Edit>,
     /// The message of its rule; empty if there is none.
     pub(crate) message: String,
+    /// The texts that would end the code that the match stands in, if that is a part of the file.
+    pub(crate) ends: &'static [&'static str],
 }
 
 impl Match {
@@ -51,7 +53,7 @@ pub(crate) struct Edit {
 
 type Found<'t> = NodeMatch<'t, StrDoc<Grammar>>;
 
-/// Every match in the text of a file, in the order of the text; nested ones too. `path` decides which rules concern the file.
+/// Every match in a tree, in the order of the text; nested ones too. `path` decides which rules concern the file.
 pub(crate) fn scan(rules: &Rules, path: &str, language: Language, tree: &Tree) -> Vec<Match> {
     let configs = rules.of_file(path, language, tree.source());
     if configs.is_empty() {
@@ -68,12 +70,17 @@ pub(crate) fn scan(rules: &Rules, path: &str, language: Language, tree: &Tree) -
             matches.extend(tree.root().find_all(&rule.matcher).map(|found| of(rule, &found)));
         }
     }
+    sort(&mut matches);
+    matches
+}
+
+/// Sorts matches by their place, outer ones first.
+pub(super) fn sort(matches: &mut [Match]) {
     matches.sort_by(|a, b| {
         let place = |m: &Match| (m.range.start, std::cmp::Reverse(m.range.end));
         // Of two rules at one place the one that rewrites is first, as ast-grep has it.
         (place(a), a.edit.is_none(), &a.rule).cmp(&(place(b), b.edit.is_none(), &b.rule))
     });
-    matches
 }
 
 /// The matches of one rule in a text of its language, whatever the file.
@@ -105,5 +112,5 @@ fn of(rule: &RuleConfig<Grammar>, found: &Found<'_>) -> Match {
         MetaVariable::Dropped(_) | MetaVariable::Multiple => None,
     });
     let variables = variables.collect();
-    Match { rule: rule.id.clone(), range: found.range(), variables, edit, message: rule.get_message(found) }
+    Match { rule: rule.id.clone(), range: found.range(), variables, edit, message: rule.get_message(found), ends: &[] }
 }

@@ -228,7 +228,7 @@ impl Reader<'_> {
                 ) => Language::JavaScript,
                 _ => return Ok(()),
             };
-        let part = script::read(&self.text[inside.clone()], language, self.pulse)?;
+        let (part, _) = script::read(&self.text[inside.clone()], language, self.pulse)?;
         self.sites.add(part, inside.start);
         Ok(())
     }

@@ -15,7 +15,7 @@ mod sheet;
 pub(crate) use self::{
     model::{Element, Format, Markup, Sheet, Site, Sites, Spelling},
     object::css_name,
-    reader::read,
+    reader::{read, read_edited},
     sheet::{alternatives, is_value},
 };
 

@@ -5,12 +5,13 @@ use std::ops::Range;
 use super::{Element, Site, Sites, Spelling, class, object};
 use crate::{
     base::{error::Error, language::Language, micro::Kind, pulse::Pulse},
-    format::code::tree::{self, SyntaxNode, Tree},
+    format::code::tree::{self, Base, SyntaxNode, Tree},
 };
 
-/// Reads a program.
-pub(super) fn read(text: &str, language: Language, pulse: Pulse<'_>) -> Result<Sites, Error> {
-    let mut reader = Reader::of(&tree::parse(language, text, pulse)?);
+/// Reads a program. The tree is kept for edits of the text, if all of it was understood.
+pub(super) fn read(text: &str, language: Language, pulse: Pulse<'_>) -> Result<(Sites, Option<Base>), Error> {
+    let (tree, base) = tree::parse_first(language, text, pulse)?;
+    let mut reader = Reader::of(&tree);
     // Types of Flow are those of TypeScript, as far as both have them.
     if reader.sites.errors > 0 && language == Language::JavaScript {
         let other = Reader::of(&tree::parse(Language::Tsx, text, pulse)?);
@@ -18,7 +19,12 @@ pub(super) fn read(text: &str, language: Language, pulse: Pulse<'_>) -> Result<S
             reader = other;
         }
     }
-    Ok(reader.sites)
+    Ok((reader.sites, base))
+}
+
+/// Reads a program whose tree was edited.
+pub(super) fn edited(tree: &Tree) -> Sites {
+    Reader::of(tree).sites
 }
 
 /// Reads an expression in an attribute of a template, as a list of classes or as a style object.
@@ -42,6 +48,22 @@ pub(super) fn expression(
     Ok(found.unwrap_or_default().into_iter().map(back).collect())
 }
 
+/// The kinds of nodes that have sites, or hold the nodes of sites.
+const KINDS: &[&str] = &[
+    "call_expression",
+    "export_statement",
+    "import_require_clause",
+    "import_statement",
+    "jsx_element",
+    "jsx_self_closing_element",
+    "variable_declarator",
+];
+
+/// The numbers of these kinds, as far as a grammar has them.
+fn wanted(language: &tree_sitter::Language) -> Vec<u16> {
+    KINDS.iter().map(|kind| language.id_for_node_kind(kind, true)).filter(|number| *number != 0).collect()
+}
+
 struct Reader {
     sites: Sites,
     /// The elements that are open, each with its end.
@@ -58,8 +80,14 @@ impl Reader {
     fn of(tree: &Tree) -> Self {
         let mut reader =
             Reader { sites: Sites::default(), open: Vec::new(), broken_until: 0, classes_until: 0, styles_until: 0 };
-        for node in tree.root().dfs() {
-            reader.node(&node);
+        let root = tree.root();
+        let wanted = wanted(&root.get_inner_node().language());
+        let is_broken = tree::has_errors(tree);
+        for node in root.dfs() {
+            // Most nodes are words and marks, and their numbers are compared faster than the names of their kinds.
+            if wanted.contains(&node.kind_id()) || is_broken && (node.is_error() || node.is_missing()) {
+                reader.node(&node);
+            }
         }
         reader
     }

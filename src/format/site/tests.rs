@@ -6,7 +6,7 @@ use crate::base::micro::Kind;
 /// Each site as `kind name text`; what a program computes in brackets.
 #[track_caller]
 fn check(path: &str, text: &str, expected: &[&str]) {
-    let sites = read(text, Format::of_path(path).unwrap(), &|| Ok(())).unwrap();
+    let (sites, _) = read(text, Format::of_path(path).unwrap(), &|| Ok(())).unwrap();
     assert_eq!(sites.errors, 0, "{text}");
     let mut all: Vec<&Site> = sites.sites.iter().filter(|site| site.kind != Kind::Element).collect();
     all.sort_by_key(|site| (site.range.start, site.kind));
@@ -102,7 +102,7 @@ fn sheets_have_declarations_and_imports() {
 
 #[test]
 fn nested_rules_have_whole_selectors() {
-    let rules = |path: &str, text: &str| read(text, Format::of_path(path).unwrap(), &|| Ok(())).unwrap().rules;
+    let rules = |path: &str, text: &str| read(text, Format::of_path(path).unwrap(), &|| Ok(())).unwrap().0.rules;
     assert_eq!(
         rules("a.scss", ".a, .b { &:hover {} > .c {} .d & {} }").concat(),
         [".a", ".b", ".a:hover", ".b:hover", ".a > .c", ".b > .c", ".d .a", ".d .b",]
@@ -112,7 +112,7 @@ fn nested_rules_have_whole_selectors() {
 
 #[test]
 fn what_is_broken_is_counted() {
-    let errors = |path: &str, text: &str| read(text, Format::of_path(path).unwrap(), &|| Ok(())).unwrap().errors;
+    let errors = |path: &str, text: &str| read(text, Format::of_path(path).unwrap(), &|| Ok(())).unwrap().0.errors;
     for (path, text) in [("a.css", "a { b: c"), ("a.css", "a { b: 'c }"), ("a.css", "}"), ("a.jsx", "<a b=\"c>d</a>")] {
         assert!(errors(path, text) > 0, "{text}");
     }
