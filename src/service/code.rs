@@ -12,9 +12,9 @@ use crate::{
         pulse::Pulse,
     },
     format::code::{
+        file::{self, File},
         query::{Query, Words},
-        scan::{Match, Variable, scan},
-        tree,
+        scan::{Match, Variable},
     },
 };
 
@@ -104,17 +104,15 @@ impl<'a> Finder<'a> {
     pub fn find(&self, path: &str, text: &str, pulse: Pulse<'_>) -> Result<Found, Error> {
         let nothing = Ok(Found::Hits(Vec::new()));
         let Some(language) = Language::of_path(path) else { return nothing };
-        let rules = self.query.rules(language)?.filter(|rules| rules.concern(path, language, text));
-        let Some(rules) = rules else { return nothing };
-        let tree = tree::parse(language, text, pulse)?;
-        if !self.allow_errors
-            && let Some(line) = tree::error_lines(&tree).first()
-        {
-            return Ok(Found::Broken(*line));
+        let file = File::new(path, language, |language| self.query.rules(language))?;
+        match file.find(text, self.allow_errors, pulse)? {
+            file::Found::Broken(line) => Ok(Found::Broken(line)),
+            file::Found::Matches(found) if found.is_empty() => nothing,
+            file::Found::Matches(found) => {
+                let lines = Lines::new(text);
+                Ok(Found::Hits(found.into_iter().map(|found| lines.hit(found)).collect()))
+            }
         }
-        let found = scan(rules, path, language, &tree);
-        let lines = Lines::new(text);
-        Ok(Found::Hits(found.into_iter().map(|found| lines.hit(found)).collect()))
     }
 }
 
@@ -190,6 +188,31 @@ mod tests {
         assert!(matches!(find(&search, "a.js", broken).unwrap(), Found::Hits(hits) if hits.len() == 1));
         // Without the word of the pattern it is not even parsed.
         assert_eq!(find(&pattern("gg($A)"), "a.js", broken).unwrap(), Found::Hits(Vec::new()));
+    }
+
+    #[test]
+    fn a_page_is_searched_with_its_scripts() {
+        let page = "<p>é</p>\n<script>\n  é; call(1)\n</script><script lang=ts>call(2 as A)</script>\n<script type=application/json>{\"f\": 1}</script>\n";
+        let texts = |search: &Search, page: &str| match find(search, "a.html", page).unwrap() {
+            Found::Hits(hits) => hits.into_iter().map(|hit| (hit.node.line, hit.node.column, hit.node.text)).collect(),
+            Found::Broken(line) => vec![(line as usize, 0, "broken".to_owned())],
+        };
+        let one = (3, 6, "call(1)".to_owned());
+        let two = (4, 26, "call(2 as A)".to_owned());
+        assert_eq!(texts(&pattern("call($A)"), page), [one.clone(), two.clone()]);
+        let of = |lang: &str, text: &str| Search { lang: Some(lang.to_owned()), ..pattern(text) };
+        assert_eq!(texts(&of("js", "call($A)"), page), std::slice::from_ref(&one));
+        assert_eq!(texts(&of("ts", "call($A)"), page), [two]);
+        assert_eq!(texts(&of("html", "<p>$A</p>"), page), [(1, 1, "<p>é</p>".to_owned())]);
+        assert_eq!(texts(&of("html", "call($A)"), page), []);
+        // A script without the word of the pattern is not parsed.
+        let broken = format!("{page}<script>\nlet = ;\n</script>\n<script>\nlet = call(;\n</script>\n");
+        assert_eq!(texts(&of("js", "call($A)"), &broken), [(10, 0, "broken".to_owned())]);
+        let broken = broken.replace("call(;", "g(;");
+        assert_eq!(texts(&of("js", "call($A)"), &broken), std::slice::from_ref(&one));
+        assert_eq!(texts(&of("js", "other($A)"), &broken), []);
+        let search = Search { allow_errors: true, ..of("js", "call($A)") };
+        assert_eq!(texts(&search, &format!("{page}<script>let = ; call(</script>")), [one]);
     }
 
     #[test]

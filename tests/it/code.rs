@@ -51,6 +51,28 @@ fn matches_are_rewritten_verified_and_rolled_back() {
 }
 
 #[test]
+fn scripts_of_pages_are_rewritten_verified_and_rolled_back() {
+    let site = site();
+    let page =
+        |name: &str| format!("<p>é</p>\n<script>\n  {name}(1);\n</script>\n<script lang=ts>{name}(2 as A)</script>\n");
+    site.write("web/page.html", page("log"));
+    site.write("web/broken.html", "<script>log(1); let = ;</script>\n");
+    site.commit();
+    let before = site.tree();
+    let params = json!({"pattern": "log($$$A)", "fix": "trace($$$A)", "lang": "js"});
+    let (ran, output) = rewrite(&site, "apply", &params);
+    assert_eq!(ran.code, 0, "{output:#}");
+    assert_eq!((&output["baseline"]["matches"], &output["baseline"]["files_skipped"]), (&json!(121), &json!(2)));
+    let half = page("log").replacen("log", "trace", 1);
+    assert_eq!(site.read("web/page.html"), half.as_bytes());
+    site.nrv(&["rollback", output["run"].as_str().unwrap()]).exits(0);
+    assert!(site.tree() == before);
+    let (_, output) = rewrite(&site, "apply", &json!({"pattern": "log($A)", "fix": "f('</script>')", "lang": "js"}));
+    assert!(output.to_string().contains("within code of the page"), "{output:#}");
+    assert!(site.tree() == before);
+}
+
+#[test]
 fn every_number_of_threads_gives_the_same_patch() {
     let site = site();
     let input = json!({

@@ -53,7 +53,8 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// In a pattern `$NAME` is any node and `$$$NAME` any number of nodes; `variables` has each by its name as
         /// `#{line, column, end_line, end_column, start, end, text}`, and `$$$NAME` as an array of them. Lines and columns count from 1,
         /// bytes (`start`, `end`) from 0. Without `lang`, the ending of each file decides on its language. A file with a syntax error that
-        /// may match is `unreadable`, unless `allow_errors` is true. Files without the words of the pattern are not parsed.
+        /// may match is `unreadable`, unless `allow_errors` is true. Files without the words of the pattern are not parsed. Scripts and style
+        /// sheets in HTML are code of their languages.
         ///
         /// ```rhai
         /// for hit in nrv.code.find(#{ pattern: "log($A)", glob: "web/**/*.js" }) {

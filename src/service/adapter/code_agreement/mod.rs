@@ -1,6 +1,7 @@
 //! The agreement of the two implementations of ast-grep's rules: that of proposers, by its libraries, and that of verifiers, by a
 //! matcher of our own. A disagreement would refuse a right change.
 
+mod pages;
 mod published;
 mod random;
 mod written;
@@ -28,7 +29,8 @@ type Found = (String, usize, usize, Option<(usize, usize, String)>);
 /// The rules of one side or of the other, from the same input.
 struct Pair {
     proposer: format::rule::Rules,
-    verifier: audit::rules::Rules,
+    /// By language.
+    verifier: Vec<(Language, audit::rules::Rules)>,
 }
 
 /// A pattern with its surroundings.
@@ -55,21 +57,22 @@ fn of_pattern(language: Language, pattern: Pattern<'_>) -> Result<Pair, Error> {
     let proposer = format::rule::Rules::of_pattern(text)?;
     let text = audit::rules::PatternText { language, pattern, selector, strictness, fix };
     let verifier = audit::rules::Rules::of_pattern(text);
-    Ok(Pair { proposer, verifier: verifier.unwrap_or_else(|error| panic!("{text:?}: {error}")) })
+    Ok(Pair { proposer, verifier: vec![(language, verifier.unwrap_or_else(|error| panic!("{text:?}: {error}")))] })
 }
 
 /// The rules of a rule object.
 fn of_object(language: Language, rule: &Value, fix: Option<&str>) -> Result<Pair, Error> {
     let proposer = format::rule::Rules::of_object(language, rule, fix)?;
     let verifier = audit::rules::Rules::of_object(language, rule, fix);
-    Ok(Pair { proposer, verifier: verifier.unwrap_or_else(|error| panic!("{rule}: {error}")) })
+    Ok(Pair { proposer, verifier: vec![(language, verifier.unwrap_or_else(|error| panic!("{rule}: {error}")))] })
 }
 
 /// The rules of texts in YAML.
 fn of_texts(texts: &[String], utilities: &[String]) -> Result<Pair, Error> {
     let proposer = format::rule::Rules::parse(texts, utilities)?;
-    let verifier = audit::rules::Rules::parse(texts, utilities);
-    Ok(Pair { proposer, verifier: verifier.unwrap_or_else(|error| panic!("{texts:?}: {error}")) })
+    let parse = || audit::rules::Rules::parse(texts, utilities).unwrap_or_else(|error| panic!("{texts:?}: {error}"));
+    let verifier = parse().languages().iter().map(|language| (*language, parse())).collect();
+    Ok(Pair { proposer, verifier })
 }
 
 impl Pair {
@@ -77,22 +80,30 @@ impl Pair {
     #[track_caller]
     fn matches(&self, path: &str, language: Language, text: &str, about: &str) -> Option<Vec<Found>> {
         let pulse = || Ok(());
-        let tree = format::tree::parse(language, text, &pulse).unwrap();
+        let is_its = |wanted: Language| self.verifier.iter().any(|(language, _)| *language == wanted);
+        let rules = |wanted| Ok(is_its(wanted).then_some(&self.proposer));
+        let file = format::file::File::new(path, language, rules).unwrap();
         // A build with assertions stops at marks before `$$$`, which a build for release goes over.
-        let scan = || format::scan::scan(&self.proposer, path, language, &tree);
-        let found = catch_unwind(AssertUnwindSafe(scan)).ok()?;
+        let find = || file.find(text, true, &pulse).unwrap();
+        let format::file::Found::Matches(found) = catch_unwind(AssertUnwindSafe(find)).ok()? else { panic!() };
         let of_proposer: Vec<Found> = found.iter().map(of_proposer).collect();
-        let matches = audit::scan::matches(&self.verifier, path, language, text, &pulse).unwrap();
-        let of_verifier: Vec<Found> = matches.into_iter().map(of_verifier).collect();
+        let source = audit::source::Source::new(path, language, &self.verifier);
+        let read = source.scan(text, &pulse).unwrap();
+        let of_verifier: Vec<Found> = read.matches.iter().cloned().map(of_verifier).collect();
         assert_eq!(of_proposer, of_verifier, "{about}\n---\n{text}");
-        let rewrite = || format::rewrite::rewrite(&self.proposer, (path, language), (&tree, &found), &pulse);
+        let rewrite = || format::rewrite::rewrite(&file, (text, &found), &pulse);
         let proposed = catch_unwind(AssertUnwindSafe(rewrite)).ok()?;
         let proposed = proposed.map(|rewritten| rewritten.map(|rewritten| (rewritten.text, rewritten.edits)));
-        let verified = audit::rewrite::rewritten(&self.verifier, path, language, text, &pulse);
+        let verified = audit::rewrite::rewritten(&source, (text, &read), &pulse);
+        let verified = verified.map(|rewritten| rewritten.map(|rewritten| (rewritten.text, rewritten.edits)));
         let code = |error: Error| error.code();
         assert_eq!(proposed.map_err(code), verified.map_err(code), "{about}\n---\n{text}");
-        let errors = format::tree::error_lines(&tree).len() as u64;
-        assert_eq!(audit::tree::errors(language, text, &pulse).unwrap(), errors, "{about}");
+        let is_broken = matches!(file.find(text, false, &pulse), Ok(format::file::Found::Broken(_)));
+        assert!(!is_broken || read.errors > 0, "{about}");
+        if language.embedded().is_empty() {
+            let tree = format::tree::parse(language, text, &pulse).unwrap();
+            assert_eq!(read.errors, format::tree::error_lines(&tree).len() as u64, "{about}");
+        }
         Some(of_verifier)
     }
 }

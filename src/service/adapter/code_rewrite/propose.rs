@@ -9,12 +9,12 @@ use crate::{
         path::RepoPath,
     },
     format::code::{
+        file::{File, Found},
         query::{Query, Words},
         rewrite::{Rewritten, rewrite},
         rule::Rules,
         rule_test,
-        scan::{Match, scan},
-        tree,
+        scan::Match,
     },
     service::adapter::{
         Context, SYNTAX_ERROR,
@@ -98,15 +98,12 @@ impl<'a> Wanted<'a> {
 fn look(wanted: &Wanted<'_>, params: &Params, source: &survey::Source<'_>) -> Result<Look<Page>, Error> {
     let Some(language) = Language::of_path(source.path) else { return Ok(Look::Skip("it has no known language")) };
     let Ok(text) = std::str::from_utf8(source.bytes) else { return Ok(Look::Skip("it is not UTF-8")) };
-    let Some(rules) = wanted.rules(language)?.filter(|rules| rules.concern(source.path, language, text)) else {
-        return Ok(Look::Read(Page::default()));
-    };
+    let file = File::new(source.path, language, |language| wanted.rules(language))?;
     let pulse = || source.pulse();
-    let tree = tree::parse(language, text, &pulse)?;
-    if !params.allow_errors && tree::has_errors(&tree) {
-        return Ok(Look::Skip(SYNTAX_ERROR));
-    }
-    let found = scan(rules, source.path, language, &tree);
+    let found = match file.find(text, params.allow_errors, &pulse)? {
+        Found::Matches(found) => found,
+        Found::Broken(_) => return Ok(Look::Skip(SYNTAX_ERROR)),
+    };
     let mut page = Page::default();
     for one in &found {
         match (&one.edit, one.effect(text)) {
@@ -115,7 +112,7 @@ fn look(wanted: &Wanted<'_>, params: &Params, source: &survey::Source<'_>) -> Re
             (Some(_), None) => {}
         }
     }
-    page.after = rewrite(rules, (source.path, language), (&tree, &found), &pulse)?;
+    page.after = rewrite(&file, (text, &found), &pulse)?;
     Ok(Look::Read(page))
 }
 

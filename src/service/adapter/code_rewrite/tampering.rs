@@ -10,6 +10,7 @@ use crate::{
     service::adapter::{evidence::Images, parse, verify::judge},
     system::{
         git::Renames,
+        language_server::NoServers,
         workspace::{Overlay, View, Workspace},
     },
 };
@@ -36,7 +37,15 @@ fn measured(params: &Value, tamper: impl FnOnce(&mut Proposal)) -> (Proposal, Ve
     let (workspace, overlay, cancel) =
         (Workspace::open(folder.path()).unwrap(), Overlay::default(), AtomicBool::new(false));
     let view = View::new(&workspace, &overlay);
-    let ctx = Context { view, threads: 2, cancel: &cancel, progress: &|_, _| {}, renames: &|| Ok(Renames::default()) };
+    let ctx = Context {
+        view,
+        run: None,
+        threads: 2,
+        cancel: &cancel,
+        progress: &|_, _| {},
+        renames: &|| Ok(Renames::default()),
+        servers: &NoServers,
+    };
     let input = invocation(params);
     let mut proposal = CodeRewrite.propose(&ctx, &input).unwrap();
     tamper(&mut proposal);

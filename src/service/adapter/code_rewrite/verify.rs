@@ -3,11 +3,10 @@
 use super::params::{Params, Sources};
 use crate::{
     audit::code::{
-        need::concern,
         rewrite::rewritten,
         rules::{PatternText, Rules},
-        scan::matches,
-        tree::errors,
+        scan::Scan,
+        source::Source,
     },
     base::{error::Error, language::Language, path::RepoPath, pulse::Pulse},
     service::adapter::{
@@ -97,18 +96,14 @@ struct Judge<'a> {
 impl Judge<'_> {
     fn examine(&self, file: &Examined<'_>, skipped: Option<&Skipped>, pulse: Pulse<'_>) -> Result<Tally, Error> {
         let mut tally = Tally::default();
-        let language = Language::of_path(file.path);
-        let rules = language.and_then(|language| {
-            let rules = self.rules.iter().find(|(of, _)| *of == language);
-            rules.map(|(_, rules)| (language, rules))
-        });
-        let text = |bytes: Option<&'_ [u8]>| bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()).map(str::to_owned);
-        match (text(file.before), text(file.after), rules, skipped) {
-            (Some(before), Some(after), Some(rules), None) if file.changed => {
-                changed(rules, file.path, (&before, &after), &mut tally, pulse)?;
+        let source = Language::of_path(file.path).map(|language| Source::new(file.path, language, &self.rules));
+        let source = source.filter(Source::has_rules);
+        match (text(file.before), text(file.after), source, skipped) {
+            (Some(before), Some(after), Some(source), None) if file.changed => {
+                changed(&source, file.path, (before, after), &mut tally, pulse)?;
             }
-            (_, Some(after), Some(rules), skipped) if !file.changed => {
-                return self.unchanged(rules, (file.path, &after), skipped, pulse);
+            (_, Some(after), Some(source), skipped) if !file.changed => {
+                return self.unchanged(&source, (file.path, after), skipped, pulse);
             }
             _ if file.changed => {
                 let reason = "only files that can be read, and have a rule for their language, were to change";
@@ -122,7 +117,7 @@ impl Judge<'_> {
     /// A file that did not change has nothing to rewrite. One that was left alone for its errors has some.
     fn unchanged(
         &self,
-        (language, rules): (Language, &Rules),
+        source: &Source<'_>,
         (path, text): (&RepoPath, &str),
         skipped: Option<&Skipped>,
         pulse: Pulse<'_>,
@@ -130,15 +125,15 @@ impl Judge<'_> {
         let mut tally = Tally::default();
         if let Some(skipped) = skipped {
             let is_wrong =
-                skipped.reason == SYNTAX_ERROR && (self.params.allow_errors || errors(language, text, pulse)? == 0);
+                skipped.reason == SYNTAX_ERROR && (self.params.allow_errors || source.scan(text, pulse)?.errors == 0);
             if is_wrong {
                 let reason = "it was left alone for a syntax error that it does not have";
                 tally.failures.push(Failure::at(REWRITES_EXPECTED, path, reason));
             }
             return Ok(tally);
         }
-        if concern(rules, path, language, text) {
-            let found = Found::of(rules, (path, language), text, pulse)?;
+        if source.concern(text) {
+            let found = Found::of(&source.scan(text, pulse)?, text);
             tally.left += found.left;
             tally.matches += found.matches;
             found.demand_none(REWRITES_EXPECTED, "and was left as it was", path, &mut tally);
@@ -148,34 +143,46 @@ impl Judge<'_> {
 }
 
 fn changed(
-    (language, rules): (Language, &Rules),
+    source: &Source<'_>,
     path: &RepoPath,
     (before, after): (&str, &str),
     tally: &mut Tally,
     pulse: Pulse<'_>,
 ) -> Result<(), Error> {
     tally.changed += 1;
-    let found = Found::of(rules, (path, language), before, pulse)?;
+    let was = source.scan(before, pulse)?;
+    let found = Found::of(&was, before);
     tally.matches += found.matches;
     tally.left += found.left;
-    match rewritten(rules, path, language, before, pulse)? {
-        Some((expected, edits)) => {
-            tally.rewrites += edits;
-            if expected != after {
-                let reason = format!("line {} is not the one that the rules give", first_difference(&expected, after));
+    let expected = rewritten(source, (before, &was), pulse)?;
+    match &expected {
+        Some(expected) => {
+            tally.rewrites += expected.edits;
+            if expected.text != after {
+                let line = first_difference(&expected.text, after);
+                let reason = format!("line {line} is not the one that the rules give");
                 tally.failures.push(Failure::at(REWRITES_EXPECTED, path, reason));
             }
         }
         None => tally.failures.push(Failure::at(NOTHING_ELSE_CHANGED, path, "it changed, and no rule matches in it")),
     }
-    Found::of(rules, (path, language), after, pulse)?.demand_none(SECOND_PASS_EMPTY, "after the change", path, tally);
-    let (was, is) = (errors(language, before, pulse)?, errors(language, after, pulse)?);
+    // A reading of the same bytes would give the same.
+    let is = match expected.filter(|expected| expected.text == after) {
+        Some(expected) => expected.scan,
+        None => source.scan(after, pulse)?,
+    };
+    Found::of(&is, after).demand_none(SECOND_PASS_EMPTY, "after the change", path, tally);
+    let (was, is) = (was.errors, is.errors);
     if is > was {
         let reason =
             format!("it has {is} syntax errors and had {was}: the new text of a match is no code in its place");
         tally.failures.push(Failure::at(SYNTAX_KEPT, path, reason));
     }
     Ok(())
+}
+
+fn text(bytes: Option<&[u8]>) -> Option<&str> {
+    bytes.and_then(|bytes| std::str::from_utf8(bytes).ok())
 }
 
 /// The matches in a text.
@@ -187,20 +194,20 @@ struct Found {
 }
 
 impl Found {
-    fn of(rules: &Rules, (path, language): (&str, Language), text: &str, pulse: Pulse<'_>) -> Result<Self, Error> {
+    fn of(scan: &Scan, text: &str) -> Self {
         let mut found = Found { matches: 0, left: 0, first: None };
-        for one in matches(rules, path, language, text, pulse)? {
+        for one in &scan.matches {
             match &one.edit {
                 None => found.left += 1,
                 Some(edit) if text.get(edit.range.clone()) == Some(edit.text.as_str()) => {}
                 Some(_) => {
                     found.matches += 1;
                     let line = memchr::memchr_iter(b'\n', &text.as_bytes()[..one.range.start]).count() as u64 + 1;
-                    found.first.get_or_insert((line, one.rule));
+                    found.first.get_or_insert_with(|| (line, one.rule.clone()));
                 }
             }
         }
-        Ok(found)
+        found
     }
 
     fn demand_none(&self, check: &str, when: &str, path: &RepoPath, tally: &mut Tally) {

@@ -92,6 +92,8 @@ impl Params {
 /// The globs of the files that may match: those of one language, or of all.
 pub(in super::super) fn globs(params: &Value) -> Vec<&'static str> {
     let only = Params::parse(params).and_then(|params| params.language()).unwrap_or_default();
-    let languages = Language::all().filter(|language| only.is_none_or(|only| only == *language));
+    // Code of one language may stand within files of another.
+    let holds = |language: &Language, only: Language| *language == only || language.embedded().contains(&only);
+    let languages = Language::all().filter(|language| only.is_none_or(|only| holds(language, only)));
     languages.flat_map(Language::globs).copied().collect()
 }
