@@ -43,6 +43,8 @@ pub(crate) enum Form {
     Plain,
     /// `old: new`: a member keeps its name, and its value gets the new one.
     Member,
+    /// `new: old`: a member gets the new name, and its value keeps its own.
+    Key,
     /// `new as old`: others go on to know it by the old name.
     ExportedAs,
     /// A place in a list of imports: the new name if the imported thing is renamed, else `old as new`.
@@ -89,6 +91,8 @@ pub(crate) struct Obstacle {
     pub(crate) at: usize,
     /// The reason, without final period.
     pub(crate) reason: String,
+    /// True if syntax alone does not tell, so that an engine with more knowledge may go on.
+    pub(crate) is_unclear: bool,
 }
 
 /// A binding of the name.
@@ -154,6 +158,8 @@ pub(crate) struct Facts {
     pub(crate) loaded: Vec<String>,
     /// The package of the file, in languages that have one.
     pub(crate) package: Option<String>,
+    /// Words of strings that code can't look up.
+    pub(crate) inert: Vec<usize>,
     /// A place at which the file binds or uses the new name without a receiver.
     pub(crate) taken: Option<usize>,
 }

@@ -306,7 +306,7 @@ impl<'s, 'a> File<'s, 'a> {
     fn obstacle(&self, symbol: SymbolId, spans: &BTreeSet<Span>) -> Option<Obstacle> {
         let scoping = self.scoping;
         let declared = start(scoping.symbol_span(symbol));
-        let of = |at: usize, reason: &str| Some(Obstacle { at, reason: reason.to_owned() });
+        let of = |at: usize, reason: &str| Some(Obstacle { at, reason: reason.to_owned(), is_unclear: false });
         let (home, to) = (scoping.symbol_scope_id(symbol), self.change.to);
         let flags = scoping.symbol_flags(symbol);
         if spans.iter().any(|span| self.notes.properties.contains(&start(*span))) {
@@ -340,7 +340,7 @@ impl<'s, 'a> File<'s, 'a> {
             within.filter_map(|scope| scoping.get_binding(scope, to.into())).next()
         })?;
         let reason = "an inner binding of the new name would take a place of the old one".to_owned();
-        Some(Obstacle { at: start(scoping.symbol_span(taker)), reason })
+        Some(Obstacle { at: start(scoping.symbol_span(taker)), reason, is_unclear: false })
     }
 
     /// A place of the new name that the renamed symbol would take.
@@ -354,6 +354,7 @@ impl<'s, 'a> File<'s, 'a> {
         let of = |at: Span| Obstacle {
             at: start(at),
             reason: "it would take a place that means another thing of the new name".to_owned(),
+            is_unclear: false,
         };
         let outer = scoping.find_binding(home, to.into());
         let bound = outer.into_iter().flat_map(|outer| self.semantic.symbol_references(outer));

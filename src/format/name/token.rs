@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::word::Word;
-use crate::{base::language::Language, format::code::tree::Tree};
+use crate::format::code::tree::Tree;
 
 /// The class of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,22 +39,25 @@ pub(crate) struct Token {
     pub(crate) part: Part,
     /// True if it is a token by itself, and no part of a longer one.
     pub(crate) is_whole: bool,
+    /// The bytes of the smallest node around it: in a string, its text.
+    pub(crate) around: Range<usize>,
 }
 
-/// Every place of a name in a text, in order.
-pub(crate) fn tokens(tree: &Tree, language: Language, text: &str, word: &Word<'_>) -> Vec<Token> {
+/// The places of a name in the tree of its text, in the same order.
+pub(crate) fn tokens(tree: &Tree, places: Vec<Range<usize>>) -> Vec<Token> {
     let root = tree.root();
     let root = root.get_inner_node();
-    word.places(language, text).into_iter().map(|range| token(&root, range)).collect()
+    places.into_iter().map(|range| token(&root, range)).collect()
 }
 
 fn token(root: &Node<'_>, range: Range<usize>) -> Token {
     let Some(node) = root.descendant_for_byte_range(range.start, range.end) else {
-        return Token { range, class: Class::Code, part: Part::Other, is_whole: false };
+        let around = range.clone();
+        return Token { range, class: Class::Code, part: Part::Other, is_whole: false, around };
     };
     let class = class(node);
     let is_whole = class == Class::Code && node.child_count() == 0 && node.byte_range() == range;
-    Token { range, class, part: part(node), is_whole }
+    Token { range, class, part: part(node), is_whole, around: node.byte_range() }
 }
 
 /// Parts of the kinds of nodes that name a member.
@@ -115,12 +117,15 @@ fn is_name(kind: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::code::tree;
+    use crate::{
+        base::language::Language,
+        format::{code::tree, name::word::Word},
+    };
 
     #[track_caller]
     fn check(language: Language, text: &str, expected: &str) {
         let tree = tree::parse(language, text, &|| Ok(())).unwrap();
-        let tokens = tokens(&tree, language, text, &Word::new("a"));
+        let tokens = tokens(&tree, Word::new("a").places(language, text));
         let letters = tokens.iter().map(|token| match (token.class, token.is_whole) {
             (Class::Code, true) => 'C',
             (Class::Code, false) => 'P',

@@ -113,7 +113,7 @@ fn variable(declarator: Node<'_>) -> Role<'_> {
     if is_field {
         let body = around(declarator, |n| n.kind().ends_with("_body")).unwrap_or_else(|| root(declarator));
         let mut declaration = Declaration::new(body, Kind::Variable, Reach::Local);
-        declaration.obstacle = Some("it is a member of a class");
+        declaration.unclear = Some("it is a member of a class");
         return Role::Declares(declaration);
     }
     let is_scope = |n: Node<'_>| {
@@ -150,7 +150,7 @@ fn class(declaration: Node<'_>) -> Role<'_> {
     let is_top = home.kind() == "program";
     let reach = if is_top { Reach::Exported } else { Reach::Local };
     let mut declared = Declaration::new(home, Kind::Class, reach);
-    declared.obstacle = (!is_top).then_some("it is a member of a class");
+    declared.unclear = (!is_top).then_some("it is a member of a class");
     Role::Declares(declared)
 }
 

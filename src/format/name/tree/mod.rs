@@ -6,6 +6,8 @@
 mod go;
 mod java;
 mod python;
+mod python_import;
+mod python_text;
 mod rust;
 
 use std::ops::Range;
@@ -30,18 +32,36 @@ struct Declaration<'t> {
     form: Form,
     /// A reason against any other name.
     obstacle: Option<&'static str>,
+    /// A reason for which syntax does not tell all of its places.
+    unclear: Option<&'static str>,
     /// True if it is another declaration of an earlier binding of the same scope, if there is one.
     merges: bool,
 }
 
 impl<'t> Declaration<'t> {
     fn new(scope: Node<'t>, kind: Kind, reach: Reach) -> Self {
-        Declaration { scope, seen: 0..usize::MAX, kind, reach, form: Form::Plain, obstacle: None, merges: true }
+        Declaration {
+            scope,
+            seen: 0..usize::MAX,
+            kind,
+            reach,
+            form: Form::Plain,
+            obstacle: None,
+            unclear: None,
+            merges: true,
+        }
     }
 
     fn seen(self, seen: Range<usize>) -> Self {
         Declaration { seen, ..self }
     }
+}
+
+/// A token of a name, or a word of a string that refers to code.
+struct Token<'t> {
+    node: Node<'t>,
+    range: Range<usize>,
+    is_text: bool,
 }
 
 /// The role of a token.
@@ -83,6 +103,16 @@ trait Rules {
 
     /// A reason against the new name at a place, by the text before it.
     fn objection(&self, before: &str, to: &str) -> Option<&'static str>;
+
+    /// True if a word of a string, which the node holds, refers to a name of the code.
+    fn refers(&self, _: Node<'_>, _: &Range<usize>, _: &str) -> bool {
+        false
+    }
+
+    /// True if a string that a node belongs to can't be a name that code looks up.
+    fn is_inert(&self, _: Node<'_>, _: &str) -> bool {
+        false
+    }
 
     /// The package of a file, and the modules that it takes everything from.
     fn file(&self, root: Node<'_>, text: &str) -> (Option<String>, Vec<String>);
@@ -136,32 +166,48 @@ struct Resolution<'s, 't> {
 }
 
 impl<'t> Resolution<'_, 't> {
-    /// The tokens of a name.
-    fn tokens(&self, name: &str) -> Vec<Node<'t>> {
+    /// The tokens of a name, and the words of strings that refer to code.
+    fn tokens(&self, name: &str) -> Vec<Token<'t>> {
         let places = Word::new(name).places(self.language, self.text).into_iter();
-        let node = |range: Range<usize>| {
+        let token = |range: Range<usize>| {
             let node = self.root.descendant_for_byte_range(range.start, range.end)?;
             let is_name = node.child_count() == 0 && node.byte_range() == range && node.kind().contains("identifier");
-            is_name.then_some(node)
+            let is_text = !is_name && self.rules.refers(node, &range, self.text);
+            (is_name || is_text).then_some(Token { node, range, is_text })
         };
-        places.filter_map(node).collect()
+        places.filter_map(token).collect()
+    }
+
+    /// The words of strings that are no data which code looks up.
+    fn inert(&self, name: &str) -> Vec<usize> {
+        let places = Word::new(name).places(self.language, self.text).into_iter();
+        let node = |range: &Range<usize>| self.root.descendant_for_byte_range(range.start, range.end);
+        let is_inert = |range: &Range<usize>| node(range).is_some_and(|node| self.rules.is_inert(node, self.text));
+        places.filter(is_inert).map(|range| range.start).collect()
+    }
+
+    fn role(&self, token: &Token<'t>) -> Role<'t> {
+        if token.is_text { Role::Refers(Form::Plain) } else { self.rules.role(token.node, self.text) }
     }
 
     fn resolve(&mut self, name: &str) {
         let mut references = Vec::new();
-        for node in self.tokens(name) {
-            match self.rules.role(node, self.text) {
+        for token in self.tokens(name) {
+            let role = self.role(&token);
+            let Token { node, range, is_text } = token;
+            match role {
                 Role::Declares(declaration) => self.declare(node, declaration),
-                Role::Refers(form) => references.push((node, form)),
-                Role::Member => self.loose.push(Loose { range: node.byte_range(), meaning: Meaning::Member }),
-                Role::Keyword(function) => self.keywords.push((node.byte_range(), function)),
-                Role::Other(meaning) => self.loose.push(Loose { range: node.byte_range(), meaning }),
+                Role::Refers(form) => references.push((node, range, form, is_text)),
+                Role::Member => self.loose.push(Loose { range, meaning: Meaning::Member }),
+                Role::Keyword(function) => self.keywords.push((range, function)),
+                Role::Other(meaning) => self.loose.push(Loose { range, meaning }),
             }
         }
-        for (node, form) in references {
-            let range = node.byte_range();
+        for (node, range, form, is_text) in references {
             match self.binding_of(node) {
                 Some(at) => self.bindings[at].sites.push(Site { range, form }),
+                // A text without a binding is judged as a text.
+                None if is_text => {}
                 None => self.loose.push(Loose { range, meaning: Meaning::Free }),
             }
         }
@@ -180,8 +226,9 @@ impl<'t> Resolution<'_, 't> {
             Some(known) => {
                 known.sites.push(site);
                 let differs = known.declaration.reach != declaration.reach;
-                let obstacle = differs.then_some("it is bound in several ways");
-                known.declaration.obstacle = known.declaration.obstacle.or(declaration.obstacle).or(obstacle);
+                let unclear = differs.then_some("it is bound in several ways");
+                known.declaration.obstacle = known.declaration.obstacle.or(declaration.obstacle);
+                known.declaration.unclear = known.declaration.unclear.or(declaration.unclear).or(unclear);
             }
             None => self.bindings.push(Binding { declared: site.range.start, sites: vec![site], declaration }),
         }
@@ -211,8 +258,8 @@ impl<'t> Resolution<'_, 't> {
 
     fn facts(mut self, change: Change<'_>) -> Facts {
         // Places of the new name that need no receiver.
-        let plain = |node: &Node<'t>| match self.rules.role(*node, self.text) {
-            Role::Declares(_) | Role::Refers(_) | Role::Other(_) => Some(node.start_byte()),
+        let plain = |token: &Token<'t>| match self.role(token) {
+            Role::Declares(_) | Role::Refers(_) | Role::Other(_) => Some(token.range.start),
             Role::Member | Role::Keyword(_) => None,
         };
         let taken: Vec<usize> = self.tokens(change.to).iter().filter_map(plain).collect();
@@ -233,6 +280,7 @@ impl<'t> Resolution<'_, 't> {
         self.loose
             .extend(keywords.into_iter().map(|(range, function)| Loose { range, meaning: Meaning::Keyword(function) }));
         self.loose.sort_by_key(|loose| loose.range.start);
+        facts.inert = self.inert(change.from);
         facts.loose = self.loose;
         facts.taken = taken.first().copied();
         (facts.package, facts.stars) = self.rules.file(self.root, self.text);
@@ -247,12 +295,11 @@ impl<'t> Resolution<'_, 't> {
         let scope = declaration.scope.byte_range();
         let reach = self.keywords_of(&declaration, &mut sites);
         sites.sort_by_key(|site| site.range.start);
-        let unclear = self.loose.iter().find_map(|loose| match loose.meaning {
+        let in_scope = self.loose.iter().find_map(|loose| match loose.meaning {
             Meaning::Unclear(reason) if scope.contains(&loose.range.start) => Some((loose.range.start, reason)),
             _ => None,
         });
-        let obstacle = match () {
-            () if is_doubled => Some((declared, "several things of that name are declared side by side")),
+        let hard = match () {
             () if change.to == "_" && sites.len() > 1 => Some((declared, "`_` can't be referred to")),
             () if change.to == "_" && !matches!(declaration.kind, Kind::Parameter | Kind::Variable) => {
                 Some((declared, "`_` is no name for it"))
@@ -261,7 +308,6 @@ impl<'t> Resolution<'_, 't> {
                 .obstacle
                 .or_else(|| self.rules.obstacle(self.text, change.from, &scope))
                 .map(|reason| (declared, reason))
-                .or(unclear)
                 .or_else(|| {
                     let objects = |site: &Site| {
                         let reason = self.rules.objection(&self.text[..site.range.start], change.to)?;
@@ -274,7 +320,14 @@ impl<'t> Resolution<'_, 't> {
                     Some((*at, "the new name is in use in the same scope"))
                 }),
         };
-        let obstacle = obstacle.map(|(at, reason)| Obstacle { at, reason: reason.to_owned() });
+        let unclear = match declaration.unclear {
+            _ if is_doubled => Some((declared, "several things of that name are declared side by side")),
+            Some(reason) => Some((declared, reason)),
+            None => in_scope,
+        };
+        let obstacle = |(at, reason): (usize, &str), is_unclear| Obstacle { at, reason: reason.to_owned(), is_unclear };
+        let obstacle =
+            hard.map(|hard| obstacle(hard, false)).or_else(|| unclear.map(|unclear| obstacle(unclear, true)));
         Group { declared, kind: declaration.kind, sites, reach, obstacle }
     }
 

@@ -4,7 +4,11 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::{Declaration, Role, Rules, around, is_field, root, text_of};
+use super::{
+    Declaration, Role, Rules, around, is_field,
+    python_import::{imported_module, imports_texts},
+    python_text, root, text_of,
+};
 use crate::format::name::{
     facts::{Form, Kind, Meaning, Origin, Reach},
     word,
@@ -33,7 +37,7 @@ impl Rules for Python {
             "dotted_name" | "aliased_import" | "relative_import" => import(parent, node, text),
             "global_statement" => bound(node, node, text, Kind::Variable),
             "nonlocal_statement" => Role::unclear("`nonlocal` binds it elsewhere"),
-            "type_parameter" | "type" if around(node, |n| n.kind() == "type_parameter").is_some() => {
+            "type_parameter" | "type" if around(node, declares_type).is_some() => {
                 Role::unclear("it is a parameter of types")
             }
             "interpolation" if prints_itself(parent) => Role::unclear("it is printed with its name"),
@@ -68,11 +72,12 @@ impl Rules for Python {
 
     fn obstacle(&self, text: &str, name: &str, scope: &Range<usize>) -> Option<&'static str> {
         let within = &text[scope.clone()];
-        let is_called = |call: &&str| {
+        let may_find = |call: &&str| {
             let begins = |at: usize| !within[..at].ends_with(|c: char| word::continues(c) || c == '.');
-            within.match_indices(*call).any(|(at, _)| begins(at))
+            let found = |at: usize| looked_up(&within[at + call.len()..], name);
+            within.match_indices(*call).any(|(at, _)| begins(at) && found(at))
         };
-        if ["locals()", "globals()", "vars()", "eval(", "exec("].iter().any(is_called) {
+        if ["locals()", "globals()", "vars()", "eval(", "exec("].iter().any(may_find) {
             return Some("its scope looks names up as texts");
         }
         name.starts_with("__").then_some("names with two underscores have a meaning of their own")
@@ -80,6 +85,14 @@ impl Rules for Python {
 
     fn objection(&self, _: &str, _: &str) -> Option<&'static str> {
         None
+    }
+
+    fn refers(&self, node: Node<'_>, place: &Range<usize>, text: &str) -> bool {
+        python_text::refers(node, place, text)
+    }
+
+    fn is_inert(&self, node: Node<'_>, text: &str) -> bool {
+        python_text::is_inert(node, text)
     }
 
     fn file(&self, root: Node<'_>, text: &str) -> (Option<String>, Vec<String>) {
@@ -92,6 +105,28 @@ impl Rules for Python {
             }
         }
         (None, stars)
+    }
+}
+
+/// True for the list of parameters of a declaration such as `def f[T]`; the arguments of a type such as `list[T]` are no such list.
+fn declares_type(node: Node<'_>) -> bool {
+    node.kind() == "type_parameter" && node.parent().is_some_and(|parent| parent.kind() != "generic_type")
+}
+
+/// True if the names that follow a dictionary of names may hold this one. `["name"]` holds one, and `[f"_{x}"]` those that begin so.
+fn looked_up(after: &str, name: &str) -> bool {
+    let Some(key) = after.strip_prefix('[') else { return true };
+    let is_format = key.starts_with('f');
+    let key = key.trim_start_matches('f');
+    let Some(quote) = key.chars().next().filter(|c| matches!(c, '"' | '\'')) else { return true };
+    let text = &key[1..];
+    let Some(end) = text.find([quote, '{', '\\']) else { return true };
+    let literal = &text[..end];
+    let is_whole = text[end..].starts_with(quote) && text[end + 1..].starts_with(']');
+    match is_whole {
+        true => literal == name,
+        false if is_format && text[end..].starts_with('{') => name.starts_with(literal),
+        false => true,
     }
 }
 
@@ -112,7 +147,7 @@ fn bound<'t>(at: Node<'t>, name: Node<'t>, text: &str, kind: Kind) -> Role<'t> {
     }
     let mut declaration = Declaration::new(scope, kind, reach(scope));
     if scope.kind() == "class_definition" {
-        declaration.obstacle = Some("it is a member of a class");
+        declaration.unclear = Some("it is a member of a class");
     }
     Role::Declares(declaration)
 }
@@ -147,32 +182,9 @@ fn attribute<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
         Some(module) => {
             Role::Other(Meaning::Through(Origin { module, name: text_of(node, text).to_owned() }, Form::Plain))
         }
+        None if imports_texts(text) => Role::unclear("its file imports by texts"),
         None => Role::Member,
     }
-}
-
-/// The module that an import at the top of the file binds to a name.
-fn imported_module(root: Node<'_>, object: &str, text: &str) -> Option<String> {
-    let mut cursor = root.walk();
-    for statement in root.children(&mut cursor) {
-        let from = statement.child_by_field_name("module_name").map(|module| text_of(module, text));
-        for name in statement.children_by_field_name("name", &mut statement.walk()) {
-            let (path, local) = match name.child_by_field_name("alias") {
-                Some(alias) => {
-                    (name.child_by_field_name("name").map_or("", |n| text_of(n, text)), text_of(alias, text))
-                }
-                None => (text_of(name, text), text_of(name, text)),
-            };
-            if local == object && matches!(statement.kind(), "import_statement" | "import_from_statement") {
-                return Some(match from {
-                    Some(from) if from.ends_with('.') => format!("{from}{path}"),
-                    Some(from) => format!("{from}.{path}"),
-                    None => path.to_owned(),
-                });
-            }
-        }
-    }
-    None
 }
 
 /// The name of an argument.
@@ -193,14 +205,22 @@ fn import<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
         return Role::unclear("it stands in a pattern");
     };
     let is_from = statement.kind() == "import_from_statement";
+    let module = statement.child_by_field_name("module_name");
     if parent.kind() == "aliased_import" {
-        return if is_field(parent, node, "alias") {
-            bound(node, node, text, Kind::Import).local()
-        } else {
-            Role::Member
+        if !is_field(parent, node, "alias") {
+            return Role::Member;
+        }
+        let own = bound(node, node, text, Kind::Import);
+        let imported = parent.child_by_field_name("name").map_or("", |name| text_of(name, text));
+        return match (own, module) {
+            // `import X as X` passes the thing on under its own name.
+            (Role::Declares(declaration), Some(module)) if imported == text_of(node, text) => {
+                let origin = Origin { module: text_of(module, text).to_owned(), name: imported.to_owned() };
+                Role::Declares(Declaration { reach: Reach::Imported(origin), ..declaration })
+            }
+            (own, _) => own.local(),
         };
     }
-    let module = statement.child_by_field_name("module_name");
     let is_module = module.is_some_and(|module| module.byte_range().contains(&node.start_byte()));
     if !is_from || is_module || parent.child_count() > 1 {
         return Role::unclear("it is the name of a module");

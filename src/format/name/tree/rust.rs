@@ -148,11 +148,8 @@ fn item<'t>(item: Node<'t>, name: &str) -> Role<'t> {
     };
     let reach = if home.kind() == "block" { Reach::Local } else { Reach::Exported };
     let mut declaration = single(Declaration::new(home, kind, reach));
-    declaration.obstacle = match () {
-        () if name == "main" => Some("the compiler calls it by its name"),
-        () if home.kind() == "declaration_list" => Some("it is declared in a module within a file"),
-        () => None,
-    };
+    declaration.obstacle = (name == "main").then_some("the compiler calls it by its name");
+    declaration.unclear = (home.kind() == "declaration_list").then_some("it is declared in a module within a file");
     Role::Declares(declaration)
 }
 
