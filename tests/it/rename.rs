@@ -1,4 +1,5 @@
-//! `rename_refactor` on a tree: the same bytes with any number of threads, nothing to do in a second pass, and the way back.
+//! `rename_refactor` on a tree: the same bytes and record with any number of threads, nothing to do in a second pass, and the way back.
+#![expect(clippy::disallowed_methods, reason = "the patches that are compared are read as they are")]
 
 use serde_json::{Value, json};
 
@@ -34,7 +35,7 @@ fn output(ran: &Ran) -> Value {
 
 #[test]
 fn a_rename_is_the_same_with_any_number_of_threads_and_can_be_undone() {
-    let mut trees = Vec::new();
+    let (mut trees, mut records) = (Vec::new(), Vec::new());
     for threads in ["1", "2", "8"] {
         let site = site();
         let before = site.tree();
@@ -55,6 +56,9 @@ fn a_rename_is_the_same_with_any_number_of_threads_and_can_be_undone() {
         let part = site.read("src/parts/p7.ts");
         let expected = "import { sum } from '../index';\n\nexport const n7 = { total: sum }.total([7]); // total\n";
         assert_eq!(String::from_utf8_lossy(&part), expected);
+        let patch = site.recorded("*/packs/t1/patch").pop().expect("there is a change");
+        let canonical = site.nrv(&["runs", "show", "last", "--canonical"]).exits(0).stdout;
+        records.push((canonical, std::fs::read(patch).expect("it can be read")));
         trees.push(site.tree());
         let again = output(&site.adapt("rename_refactor", "apply", "src/**", &place()).exits(0));
         assert_eq!(again["proposed_changes"]["files"], 0);
@@ -63,6 +67,7 @@ fn a_rename_is_the_same_with_any_number_of_threads_and_can_be_undone() {
         assert!(site.tree() == before);
     }
     assert!(trees.windows(2).all(|pair| pair[0] == pair[1]));
+    assert!(records.windows(2).all(|pair| pair[0] == pair[1]), "the records and patches are the same");
 }
 
 #[test]

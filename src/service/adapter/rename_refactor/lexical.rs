@@ -1,7 +1,7 @@
 //! The places of a name by tokens alone: all of them, if nothing but one thing can have the name.
 
 use super::{
-    page::{Family, Page},
+    page::{Family, Page, SYNTAX_ERROR},
     params::{Params, Scope},
     places::Places,
     refusal::Refusal,
@@ -44,8 +44,8 @@ pub(super) fn choose(world: &World<'_>, params: &Params) -> Result<Option<Places
         if let Some(taken) = page.taken {
             refusal.add(page, taken, ("collision", "the new name is in use in the same file"));
         }
-        if page.facts.as_ref().err() == Some(&"it has a syntax error") {
-            refusal.add(page, 0, ("unknown", "it has a syntax error"));
+        if page.facts.as_ref().err() == Some(&SYNTAX_ERROR) {
+            refusal.add(page, 0, ("unknown", SYNTAX_ERROR));
         }
     }
     let Some(first) = pages.first() else { return Ok(None) };

@@ -2,22 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{page::Family, world::World};
+use super::{page::Family, places::End, world::World};
 use crate::{
     base::error::Error,
     format::name::facts::{Export, Origin},
 };
-
-/// The end of a way.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    /// A file of the workspace, or the folder of a package of Go.
-    File(String),
-    /// Something that is no file of the workspace.
-    Elsewhere,
-    /// One of several, or something that paths do not tell.
-    Unknown,
-}
 
 /// The endings of scripts, in the order in which a module without ending is looked for.
 const SCRIPTS: &[&str] = &[".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"];
@@ -38,12 +27,16 @@ pub(super) fn follow(world: &World<'_>, from: &str, origin: &Origin) -> Result<E
 
 /// The file that exports a name, from the one that a module's name leads to.
 pub(super) fn exported(world: &World<'_>, end: End, name: &str) -> Result<End, Error> {
-    let mut seen = BTreeSet::new();
     let End::File(first) = end else { return Ok(end) };
-    let mut open = vec![first];
+    world.end((&first, name), || exported_by(world, &first, name))
+}
+
+fn exported_by(world: &World<'_>, first: &str, name: &str) -> Result<End, Error> {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![first.to_owned()];
     let mut is_unknown = false;
     while let Some(file) = open.pop() {
-        if !seen.insert(file.clone()) {
+        if !seen.insert(file.clone()) || !world.may_export(&file, name) {
             continue;
         }
         let Some(facts) = world.script(&file) else {
@@ -117,9 +110,18 @@ fn script_file(paths: &BTreeSet<String>, base: &str) -> Option<String> {
     candidates.into_iter().find(|candidate| paths.contains(candidate))
 }
 
-/// The file of a module of Python. A package is its `__init__.py`.
+/// The file of a module of Python. A package is its `__init__.py`. What a module of the workspace has, and is no file, may be
+/// another module under a name of its own.
 fn python_module(world: &World<'_>, from: &str, module: &str) -> Result<End, Error> {
     let paths = world.paths()?;
+    let end = python_file(paths, from, module);
+    // `.a` stands beside the file itself.
+    let above = module.rsplit_once('.').map(|(above, _)| above).filter(|above| !above.trim_matches('.').is_empty());
+    let is_within = || above.is_some_and(|above| python_file(paths, from, above) != End::Elsewhere);
+    Ok(if end == End::Elsewhere && is_within() { End::Unknown } else { end })
+}
+
+fn python_file(paths: &BTreeSet<String>, from: &str, module: &str) -> End {
     let rest = module.trim_start_matches('.');
     let dots = module.len() - rest.len();
     let below = rest.replace('.', "/");
@@ -133,9 +135,9 @@ fn python_module(world: &World<'_>, from: &str, module: &str) -> Result<End, Err
             base = folder(base);
         }
         let mut found = ends.iter().map(|end| if base.is_empty() { end.clone() } else { format!("{base}/{end}") });
-        return Ok(found.find(|path| paths.contains(path)).map_or(End::Elsewhere, End::File));
+        return found.find(|path| paths.contains(path)).map_or(End::Elsewhere, End::File);
     }
-    Ok(ended(paths, &ends))
+    ended(paths, &ends)
 }
 
 /// The only path with one of these ends.

@@ -1,12 +1,19 @@
 //! `rename_refactor`: gives a thing of the code another name at every place that means it, and changes no other byte.
 //!
-//! `page` reads a file, `world` knows all of them, `link` follows imports, `scope` and `lexical` choose the places of one thing,
-//! `rewrite` writes them. Whatever can't be decided is refused with the places that are in doubt (`refusal`).
+//! `page` reads a file, `world` knows all of them, `link` follows imports, `scope`, `lexical` and `lsp` choose the places of
+//! one thing, `lookup` knows the strings that may name it, `family` and `member` know declarations that belong together, and
+//! `rewrite` writes the places. Whatever can't be decided is refused
+//! with the places that are in doubt (`refusal`).
 //!
 //! `verify` and its modules share nothing with the proposing side but `params`, the wire types.
 
+mod family;
+mod forms;
 mod lexical;
 mod link;
+mod lookup;
+mod lsp;
+mod member;
 mod page;
 mod params;
 mod places;
@@ -118,6 +125,10 @@ impl Adapter for RenameRefactor {
 
     fn looks_at(&self, _input: &Invocation) -> Vec<&str> {
         FILES.to_vec()
+    }
+
+    fn asks_servers(&self, input: &Invocation) -> bool {
+        params::Params::parse(&input.params).is_ok_and(|params| params.engine.may_ask_servers())
     }
 
     fn propose(&self, ctx: &Context<'_>, input: &Invocation) -> Result<Proposal, Error> {

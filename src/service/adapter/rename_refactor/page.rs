@@ -70,25 +70,40 @@ impl Family {
     }
 }
 
+/// The reason that the bindings of a file are not known which is no code of its language.
+pub(super) const SYNTAX_ERROR: &str = "it has a syntax error";
+
 impl Page {
-    /// Reads a text that holds the name.
-    pub(super) fn read(path: &RepoPath, text: &str, change: Change<'_>, pulse: Pulse<'_>) -> Result<Self, Error> {
+    /// Reads a text; none if it does not hold the name as a whole word. Then it is not parsed.
+    pub(super) fn read(
+        path: &RepoPath,
+        text: &str,
+        change: Change<'_>,
+        pulse: Pulse<'_>,
+    ) -> Result<Option<Self>, Error> {
         let language = Language::of_path(path).unwrap_or(Language::TypeScript);
+        let places = Word::new(change.from).places(language, text);
+        if places.is_empty() {
+            return Ok(None);
+        }
         let tree = tree::parse(language, text, pulse)?;
-        let tokens = token::tokens(&tree, language, text, &Word::new(change.from));
+        let tokens = token::tokens(&tree, places);
         let is_code = |token: &Token| token.class == Class::Code && token.is_whole;
-        let facts = match tree::error_lines(&tree).is_empty() {
-            false => Err("it has a syntax error"),
-            true if Family::of(language) == Family::Script => {
+        let has_errors = !tree::error_lines(&tree).is_empty();
+        let facts = match () {
+            // Its own parser knows forms that the grammar lacks, such as `export type *`.
+            () if Family::of(language) == Family::Script => {
                 let ranges: Vec<_> = tokens.iter().filter(|t| is_code(t)).map(|t| t.range.clone()).collect();
-                script::facts(path, text, change, &ranges)
+                let facts = script::facts(path, text, change, &ranges);
+                if has_errors { facts.map_err(|_| SYNTAX_ERROR) } else { facts }
             }
-            true => names::facts(language, &tree, text, change).ok_or("its language has no rules of scope here"),
+            () if has_errors => Err(SYNTAX_ERROR),
+            () => names::facts(language, &tree, text, change).ok_or("its language has no rules of scope here"),
         };
-        let to = token::tokens(&tree, language, text, &Word::new(change.to));
+        let to = token::tokens(&tree, Word::new(change.to).places(language, text));
         let taken = to.iter().find(|token| token.class == Class::Code).map(|token| token.range.start);
         let page = Page { path: path.clone(), text: text.to_owned(), language, tokens, facts, taken, is_target: true };
-        pulse().map(|()| page)
+        pulse().map(|()| Some(page))
     }
 
     /// The bytes of the comments above a declaration.

@@ -102,13 +102,22 @@ pub(super) enum Above {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Engine {
-    /// The stronger one that the language has.
+    /// The first that is certain.
     #[default]
     Auto,
     /// By tokens alone.
     Lexical,
+    /// By a language server of the policy.
+    Lsp,
     /// By the bindings of the language.
     Scope,
+}
+
+impl Engine {
+    /// True if a language server may be asked.
+    pub(super) fn may_ask_servers(self) -> bool {
+        matches!(self, Engine::Auto | Engine::Lsp)
+    }
 }
 
 impl Params {

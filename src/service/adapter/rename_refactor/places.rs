@@ -5,7 +5,18 @@ use std::{
     ops::Range,
 };
 
-use crate::format::name::facts::Form;
+use crate::{format::name::facts::Form, system::language_server::Asked};
+
+/// The end of the way that an import leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// A file of the workspace, or the folder of a package of Go.
+    File(String),
+    /// Something that is no file of the workspace.
+    Elsewhere,
+    /// One of several, or something that paths do not tell.
+    Unknown,
+}
 
 /// The places of one thing.
 #[derive(Debug, Default)]
@@ -18,6 +29,8 @@ pub(super) struct Places {
     pub(super) is_local: bool,
     /// The engine that chose them.
     pub(super) engine: &'static str,
+    /// The language server that was asked.
+    pub(super) server: Option<Asked>,
 }
 
 impl Places {

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    lexical,
+    lexical, lsp,
     page::{Family, Page},
     params::{Engine, Params, Scope},
     places::Places,
     refusal::finding,
     rewrite::{self, Rewritten, Tally},
     scope,
-    world::{World, has_star},
+    world::{Marks, World},
 };
 use crate::{
     base::{
@@ -21,7 +21,7 @@ use crate::{
     format::name::{reserved, script::Change, token::Class, word::Word},
     service::adapter::{
         Context,
-        contract::{Counts, Finding, Invocation, Proposal},
+        contract::{self, Counts, Finding, Invocation, Proposal},
         deadline::Deadline,
         survey::{Look, Results, Survey, survey},
     },
@@ -33,7 +33,7 @@ const LISTED: usize = 200;
 /// The findings in one file.
 struct Found {
     page: Option<Page>,
-    has_star: bool,
+    marks: Marks,
 }
 
 /// Reads every file of the target and proposes the new name.
@@ -41,20 +41,20 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     let params = Params::parse(&input.params)?;
     let deadline = Deadline::begin(input, "looking at the files");
     let change = Change { from: &params.from, to: &params.to };
-    let word = Word::new(&params.from);
+    let (word, to) = (Word::new(&params.from), Word::new(&params.to));
     let mut survey = survey(ctx, input, looked_at, |source| {
-        let has_star = has_star(source.path, source.bytes);
+        let marks = Marks::of(source.path, source.bytes, &to);
         if !word.is_in(source.bytes) {
-            return Ok(Look::Read(Found { page: None, has_star }));
+            return Ok(Look::Read(Found { page: None, marks }));
         }
         let Ok(text) = std::str::from_utf8(source.bytes) else { return Ok(Look::Skip("it is not UTF-8")) };
         let page = Page::read(source.path, text, change, &|| source.pulse())?;
-        Ok(Look::Read(Found { page: Some(page).filter(|page| !page.tokens.is_empty()), has_star }))
+        Ok(Look::Read(Found { page, marks }))
     })?;
     survey.check_skipped(params.on_skip)?;
     let stamps: BTreeMap<String, Stamp> =
         survey.files.iter().map(|file| (file.path.to_string(), file.before)).collect();
-    let world = world(&mut survey, (ctx, change, &deadline), &stamps);
+    let world = world(&mut survey, (ctx, change, &deadline));
     check_names(&world, &params)?;
     let places = choose(&world, &params)?;
     let done = match &places {
@@ -62,17 +62,16 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
         None => Rewritten::default(),
     };
     let results = results(&world, done, places.as_ref());
-    survey.propose(results)
+    let mut proposal = survey.propose(results)?;
+    proposal.baseline.engine =
+        places.map(|places| contract::Engine { name: places.engine.to_owned(), server: places.server });
+    Ok(proposal)
 }
 
-fn world<'a>(
-    survey: &mut Survey<Found>,
-    (ctx, change, deadline): (&'a Context<'a>, Change<'a>, &'a Deadline),
-    stamps: &BTreeMap<String, Stamp>,
-) -> World<'a> {
-    let stars = survey.files.iter().filter(|file| file.found.has_star).map(|file| file.path.to_string()).collect();
+fn world<'a>(survey: &mut Survey<Found>, surroundings: (&'a Context<'a>, Change<'a>, &'a Deadline)) -> World<'a> {
+    let marks = survey.files.iter().map(|file| (file.path.to_string(), file.found.marks)).collect();
     let pages = survey.files.iter_mut().filter_map(|file| file.found.page.take()).collect();
-    World::new((ctx, change, deadline), pages, stamps.keys().cloned().collect(), stars)
+    World::new(surroundings, pages, &marks)
 }
 
 /// `invalid_input` if a language of the files refuses the new name.
@@ -91,17 +90,25 @@ fn check_names(world: &World<'_>, params: &Params) -> Result<(), Error> {
     Ok(())
 }
 
-/// The places by the engine of the parameters, or by the stronger one that the language has.
+/// The places by the engine of the parameters, or by the first that is certain.
 fn choose(world: &World<'_>, params: &Params) -> Result<Option<Places>, Error> {
     let has_rules = |page: &Page| !matches!(page.family(), Family::Other(_));
     let is_known = match &params.scope {
         Scope::Glob(_) => world.target().filter(|page| page.is_in_code()).all(has_rules),
         Scope::File { file: path } | Scope::Symbol { path, .. } => world.page(path).is_none_or(has_rules),
     };
+    let has_server = || lsp::server(world, params).is_some();
     match params.engine {
         Engine::Lexical => lexical::choose(world, params),
+        Engine::Lsp => lsp::choose(world, params),
+        Engine::Scope => scope::choose(world, params),
+        Engine::Auto if !is_known && has_server() => lsp::choose(world, params),
         Engine::Auto if !is_known => lexical::choose(world, params),
-        Engine::Auto | Engine::Scope => scope::choose(world, params),
+        Engine::Auto => match scope::choose(world, params) {
+            // A server knows what syntax leaves open.
+            Err(refused) if lsp::may_overrule(&refused) && has_server() => lsp::choose(world, params),
+            chosen => chosen,
+        },
     }
 }
 

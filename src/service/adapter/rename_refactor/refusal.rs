@@ -19,6 +19,16 @@ const IN_DETAILS: usize = 100;
 #[derive(Debug, Default)]
 pub(super) struct Refusal {
     findings: Vec<Finding>,
+    /// True if no engine may overrule it.
+    is_lasting: bool,
+}
+
+/// The detail of an error that no engine may overrule.
+const LASTING: &str = "lasting";
+
+/// True for a refusal that no engine may overrule.
+pub(super) fn is_lasting(error: &Error) -> bool {
+    error.details().contains_key(LASTING)
 }
 
 /// A finding at a place of a file.
@@ -41,9 +51,21 @@ impl Refusal {
         self.findings.push(finding(page, at, kind, reason));
     }
 
-    /// Adds a file.
+    /// Adds a place that no engine may overrule.
+    pub(super) fn add_lasting(&mut self, page: &Page, at: usize, what: (&str, &str)) {
+        self.is_lasting = true;
+        self.add(page, at, what);
+    }
+
+    /// True if nothing is in doubt.
+    pub(super) fn is_empty(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// Adds a file, which no engine may overrule.
     pub(super) fn add_file(&mut self, path: &str, (kind, reason): (&str, &str)) -> Result<(), Error> {
         let path = RepoPath::parse(path)?;
+        self.is_lasting = true;
         let (kind, reason) = (kind.to_owned(), reason.to_owned());
         self.findings.push(Finding { path, line: None, place: String::new(), kind, reason, candidates: Vec::new() });
         Ok(())
@@ -51,7 +73,7 @@ impl Refusal {
 
     /// An error if anything is in doubt.
     pub(super) fn check(self, (from, to): (&str, &str)) -> Result<(), Error> {
-        let Refusal { mut findings } = self;
+        let Refusal { mut findings, is_lasting } = self;
         findings.sort();
         findings.dedup();
         if findings.is_empty() {
@@ -70,10 +92,11 @@ impl Refusal {
             findings.iter().take(IN_DETAILS).filter_map(|finding| serde_json::to_value(finding).ok()).collect();
         let hint = "name one thing by `params.scope` with path, line and column, widen the globs, or choose another name; \
             nothing was changed";
-        Err(Error::new(Code::VerificationFailed, message)
+        let error = Error::new(Code::VerificationFailed, message)
             .detail("places", findings.len() as u64)
             .detail("findings", list)
-            .hint(hint))
+            .hint(hint);
+        Err(if is_lasting { error.detail(LASTING, true) } else { error })
     }
 }
 

@@ -3,10 +3,11 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use super::{
-    link::{self, End, folder},
+    forms,
+    link::{self, folder},
     page::Family,
     params::{Comments, Params},
-    places::Places,
+    places::{End, Places},
     refusal::refuse,
     world::World,
 };
@@ -73,7 +74,7 @@ pub(super) fn rewrite(
     stamps: &BTreeMap<String, Stamp>,
 ) -> Result<Rewritten, Error> {
     let mut done = Rewritten::default();
-    let mut edits = code(places, params, &mut done);
+    let mut edits = code(world, places, params, &mut done);
     words(world, params, places, &mut edits)?;
     let moved = moved(world, params, places, &mut edits)?;
     for path in moved.keys() {
@@ -97,19 +98,17 @@ pub(super) fn rewrite(
     Ok(done)
 }
 
-fn code(places: &Places, params: &Params, done: &mut Rewritten) -> Edits {
+/// The places of the thing. A type that is written as a text is a string that names it.
+fn code(world: &World<'_>, places: &Places, params: &Params, done: &mut Rewritten) -> Edits {
     let Params { from, to, .. } = params;
     let mut edits = Edits::new();
     for (path, sites) in &places.code {
         for (range, form) in sites.values() {
-            let text = match form {
-                Form::Plain => to.clone(),
-                Form::Member => format!("{from}: {to}"),
-                Form::ExportedAs => format!("{to} as {from}"),
-                Form::Import => format!("{from} as {to}"),
-            };
+            let text = forms::text(*form, (from, to));
             done.kept += u64::from(*form != Form::Plain);
-            edits.entry(path.clone()).or_default().insert(range.start, (range.clone(), text, Class::Code));
+            let token = world.page(path).and_then(|page| page.tokens.iter().find(|token| token.range == *range));
+            let class = token.map_or(Class::Code, |token| token.class);
+            edits.entry(path.clone()).or_default().insert(range.start, (range.clone(), text, class));
         }
     }
     edits

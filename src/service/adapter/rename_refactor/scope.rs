@@ -1,12 +1,13 @@
 //! The places of one thing by the bindings of its language: those of its file, and those of other files that lead to it.
 
-use std::{collections::BTreeSet, ops::Range};
+use std::collections::BTreeSet;
 
 use super::{
-    link::{self, End, folder},
+    link::{self, folder},
+    lookup,
     page::{Family, Page},
     params::{Params, Scope},
-    places::Places,
+    places::{End, Places},
     refusal::{Refusal, refuse},
     world::World,
 };
@@ -47,8 +48,12 @@ pub(super) fn choose(world: &World<'_>, params: &Params) -> Result<Option<Places
         Scope::Glob(_) => only(world, None)?,
     };
     let Some(thing) = thing else { return Ok(None) };
-    let mut search =
-        Search { world, places: Places { engine: NAME, ..Places::default() }, refusal: Refusal::default() };
+    let mut search = Search {
+        world,
+        places: Places { engine: NAME, ..Places::default() },
+        refusal: Refusal::default(),
+        strings: params.strings,
+    };
     match &thing {
         Thing::Own(path, declared) => search.own(path, *declared)?,
         Thing::Shared(path) => search.shared(path)?,
@@ -88,8 +93,11 @@ fn facts<'p>(world: &World<'_>, page: &'p Page) -> Result<&'p Facts, Error> {
     })
 }
 
-/// The thing at a place; none if the new name is there already.
-fn at_place(world: &World<'_>, (path, line, column): (&str, u64, u64)) -> Result<Option<Thing>, Error> {
+/// The whole token of code at a place; none if the new name is there already.
+pub(super) fn token<'w>(
+    world: &'w World<'_>,
+    (path, line, column): (&str, u64, u64),
+) -> Result<Option<(&'w Page, usize)>, Error> {
     let from = world.change.from;
     let no_token = || {
         Error::new(Code::NotFound, format!("`{path}` has no token `{from}` at line {line}, column {column}"))
@@ -104,11 +112,18 @@ fn at_place(world: &World<'_>, (path, line, column): (&str, u64, u64)) -> Result
     let Some(token) = token else {
         return if has_new_name(world, path, (line, column)) { Ok(None) } else { Err(no_token()) };
     };
-    let start = token.range.start;
-    let refused = |reason: &str| refuse(page, start, (MEANING, reason), world.names());
     if token.class != Class::Code || !token.is_whole {
-        return Err(refused("it stands in a string, in a comment, or in a longer token"));
+        let what = (MEANING, "it stands in a string, in a comment, or in a longer token");
+        return Err(refuse(page, token.range.start, what, world.names()));
     }
+    Ok(Some((page, token.range.start)))
+}
+
+/// The thing at a place; none if the new name is there already.
+fn at_place(world: &World<'_>, place: (&str, u64, u64)) -> Result<Option<Thing>, Error> {
+    let Some((page, start)) = token(world, place)? else { return Ok(None) };
+    let path = place.0;
+    let refused = |reason: &str| refuse(page, start, (MEANING, reason), world.names());
     let facts = facts(world, page)?;
     let group = facts.groups.iter().find(|group| group.sites.iter().any(|site| site.range.start == start));
     if let Some(group) = group {
@@ -280,20 +295,12 @@ fn first(world: &World<'_>, path: &str) -> usize {
     facts.and_then(|facts| facts.groups.first()).map_or(0, |group| group.declared)
 }
 
-/// True if the string around a word is the name, a path with dots, or a type, as in `"Optional[Name]"`.
-fn looks_like_code(text: &str, word: &Range<usize>) -> bool {
-    let quote = ['"', '\''];
-    let begin = text[..word.start].rfind(quote).map_or(0, |at| at + 1);
-    let end = text[word.end..].find(quote).map_or(text.len(), |at| word.end + at);
-    let content = &text[begin..end];
-    let is_code = |c: char| c.is_alphanumeric() || "_[]., |:".contains(c);
-    content.chars().all(is_code) && (content == &text[word.clone()] || content.contains(['[', '|', '.', ':']))
-}
-
 struct Search<'w, 'a> {
     world: &'w World<'a>,
     places: Places,
     refusal: Refusal,
+    /// True if words of strings are renamed too.
+    strings: bool,
 }
 
 impl Search<'_, '_> {
@@ -315,7 +322,10 @@ impl Search<'_, '_> {
     /// Adds a binding. `is_linked` says that the imported thing itself is renamed.
     fn group(&mut self, page: &Page, group: &Group, is_linked: bool) {
         if let Some(obstacle) = &group.obstacle {
-            self.refusal.add(page, obstacle.at, (TAKEN, &obstacle.reason));
+            match obstacle.is_unclear {
+                true => self.refusal.add(page, obstacle.at, (TAKEN, &obstacle.reason)),
+                false => self.refusal.add_lasting(page, obstacle.at, (TAKEN, &obstacle.reason)),
+            }
         }
         self.places.homes.insert((page.path.to_string(), group.declared));
         for site in &group.sites {
@@ -333,20 +343,24 @@ impl Search<'_, '_> {
                 let passes_on =
                     ["dict", "partial", "call", "apply", "submit", "Thread", "cls", "super"].contains(&called.as_str());
                 if called == function && page.path != home.path || passes_on {
-                    self.refusal.add(page, loose.range.start, (UNKNOWN, "it may name the parameter"));
+                    self.refusal.add_lasting(page, loose.range.start, (UNKNOWN, "it may name the parameter"));
                 }
             }
         }
-        self.texts(Family::Python)
+        self.texts(Family::Python, false)
     }
 
-    /// Refuses strings that are the name, by which code may look for it.
-    fn texts(&mut self, family: Family) -> Result<(), Error> {
-        for page in self.world.pages()?.filter(|page| page.family() == family) {
-            for token in page.tokens.iter().filter(|token| token.class == Class::Strings) {
-                if looks_like_code(&page.text, &token.range) {
-                    self.refusal.add(page, token.range.start, (UNKNOWN, "a string names it"));
-                }
+    /// Refuses strings that are the name, by which code may look for it. `is_shared` is false for a parameter.
+    fn texts(&mut self, family: Family, is_shared: bool) -> Result<(), Error> {
+        let is_kept = |page: &&Page| !(self.strings && page.is_target);
+        for page in self.world.pages()?.filter(|page| page.family() == family).filter(is_kept) {
+            for token in lookup::texts(page, is_shared) {
+                self.refusal.add_lasting(page, token.range.start, (UNKNOWN, lookup::NAMED));
+            }
+        }
+        if is_shared {
+            for path in lookup::building(self.world, family)? {
+                self.refusal.add_file(&path, (UNKNOWN, lookup::BUILT))?;
             }
         }
         Ok(())
@@ -367,10 +381,10 @@ impl Search<'_, '_> {
         }
         let family = home.family();
         if own.exports.contains_key(world.change.to) {
-            self.refusal.add(home, group.declared, (TAKEN, "its file exports the new name already"));
+            self.refusal.add_lasting(home, group.declared, (TAKEN, "its file exports the new name already"));
         }
         match family {
-            Family::Python => self.texts(family)?,
+            Family::Python => self.texts(family, true)?,
             Family::Script => {
                 self.stars(home)?;
                 self.foreign(group.reach == Reach::Global)?;
@@ -418,7 +432,7 @@ impl Search<'_, '_> {
             if is_taken {
                 let at = first(world, &home.path);
                 let reason = format!("`{star}` exports everything of its file, and may export the new name already");
-                self.refusal.add(home, at, (TAKEN, &reason));
+                self.refusal.add_lasting(home, at, (TAKEN, &reason));
             }
         }
         Ok(())
@@ -471,7 +485,8 @@ impl Search<'_, '_> {
                 if linked(self, at, end) {
                     self.places.add(&page.path, &loose.range, *form);
                     if page.family() == Family::Go && world.change.to.starts_with(|c: char| !c.is_uppercase()) {
-                        self.refusal.add(page, at, (OUTSIDE, "another package uses it, which can't see the new name"));
+                        let what = (OUTSIDE, "another package uses it, which can't see the new name");
+                        self.refusal.add_lasting(page, at, what);
                     }
                 }
             } else if !is_home_itself {
@@ -519,7 +534,8 @@ impl Search<'_, '_> {
                 if is_seen {
                     self.places.add(&page.path, &loose.range, Form::Plain);
                     if let Some(taken) = other.taken {
-                        self.refusal.add(page, taken, (TAKEN, "the new name is in use in a file that names it"));
+                        let what = (TAKEN, "the new name is in use in a file that names it");
+                        self.refusal.add_lasting(page, taken, what);
                     }
                 }
                 Ok(is_seen)

@@ -14,6 +14,7 @@ use crate::{
     service::adapter::{evidence::Images, jsonl, parse, verify},
     system::{
         git::Renames,
+        language_server::NoServers,
         workspace::{Overlay, View, Workspace},
     },
 };
@@ -37,7 +38,15 @@ fn in_empty<R>(work: impl FnOnce(&Context<'_>) -> R) -> R {
     let (workspace, overlay) = (Workspace::open(folder.path()).unwrap(), Overlay::default());
     let cancel = AtomicBool::new(false);
     let view = View::new(&workspace, &overlay);
-    work(&Context { view, threads: 2, cancel: &cancel, progress: &|_, _| {}, renames: &|| Ok(Renames::default()) })
+    work(&Context {
+        view,
+        run: None,
+        threads: 2,
+        cancel: &cancel,
+        progress: &|_, _| {},
+        renames: &|| Ok(Renames::default()),
+        servers: &NoServers,
+    })
 }
 
 fn ask(files: Files<'_>, params: &Value, glob: &str) -> Result<jsonl::Answer, Error> {
@@ -64,6 +73,23 @@ fn refused(files: Files<'_>, params: &Value, kind: &str) {
     assert_eq!(error.code(), Code::VerificationFailed, "{error:?}");
     let findings = error.details()["findings"].as_array().unwrap();
     assert!(findings.iter().any(|finding| finding["kind"] == kind), "{findings:#?}");
+}
+
+#[test]
+fn a_name_is_followed_through_files_that_do_not_hold_it() {
+    for star in ["export * from './a';\n", "export type * from './a';\n", "export/* all */*from './a';\n"] {
+        let files = [
+            ("a.ts", "export interface old {}\n"),
+            ("b.ts", "import { old } from './index';\nlet x: old;\n"),
+            ("index.ts", star),
+            ("other.ts", "export const x = 1;\n"),
+        ];
+        let expected = [
+            ("a.ts", Some("export interface fresh {}\n")),
+            ("b.ts", Some("import { fresh } from './index';\nlet x: fresh;\n")),
+        ];
+        check(&files, &json!({"to": "fresh"}), &expected);
+    }
 }
 
 #[test]
@@ -258,5 +284,79 @@ fn the_verifier_finds_every_other_change() {
     for name in ["renames", "renames_code", "rest_strings", "files"] {
         let failures = altered(&files, |proposal| *proposal.counts.get_mut(name).unwrap() += 1);
         assert!(failures.iter().any(|failure| failure == "counts_match"), "{name}: {failures:?}");
+    }
+}
+
+#[test]
+fn types_of_python_that_are_texts_are_code() {
+    let text = "import typing as t\n\nold = t.TypeVar(\"old\", bound=\"list[old]\")\n\n\n\
+        def f(x: \"list[old]\", y: list[\"old | None\"]) -> \"old\":\n    return t.cast(\"old\", x)\n";
+    let other = "from a import old\n\nx: \"old\" = 1\n";
+    let inert = "import pytest\n\n\n@pytest.mark.parametrize(\"old\", [pytest.param(1, id=\"old\"), \"old:[1]\"])\n\
+        def test_it(old):\n    pass\n";
+    let own = "\"\"\"import a; a.old\"\"\"\nimport typing as t\n\nold = t.TypeVar(\"old\")\n";
+    let files = [("a.py", text), ("b.py", other), ("own.py", own), ("test_a.py", inert)];
+    let place = json!({"scope": {"path": "a.py", "line": 3, "column": 1}, "to": "fresh"});
+    let expected = [("a.py", Some(&*text.replace("old", "fresh"))), ("b.py", Some(&*other.replace("old", "fresh")))];
+    let answer = check(&files, &place, &expected);
+    assert_eq!(answer.output.baseline["occurrences_to_rename_strings"], 7);
+}
+
+#[test]
+fn strings_of_python_that_may_be_data_are_refused() {
+    let place = json!({"scope": {"path": "a.py", "line": 1, "column": 5}});
+    for text in [
+        "def old(): pass\nx = cast(\"old\", 1)\n",
+        "from sql import cast\nx = cast(\"old\", 1)\n",
+        "x: Literal[\"old\"]\n",
+        "x: Annotated[int, \"old\"]\n",
+        "x: dict = d[\"old\"]\n",
+        "x = NewType(\"old\", int)\n",
+        "x = param(1, id=\"old\")\n",
+        "getattr(m, \"o\" + k)\n",
+        "k = f\"{x}ld\"\ngetattr(m, k)\n",
+        "run(\"\"\"\nimport a\na.old()\n\"\"\")\n",
+        "run('from a import old')\n",
+        "assert repr(x) == \"<old 1>\"\n",
+        "assert repr(x) == \"old(a=1)\"\n",
+        "assert repr(x) == \"<class 'a.old'>\"\n",
+    ] {
+        refused(&[("a.py", "def old(): pass\n"), ("b.py", text)], &place, "unknown");
+    }
+}
+
+#[test]
+fn modules_of_python_are_reached_through_their_package() {
+    let place = json!({"scope": {"path": "pkg/a.py", "line": 1, "column": 5}, "to": "fresh"});
+    let own = "def old(): pass\n";
+    for user in [
+        "import pkg\n\npkg.a.old()\n",
+        "import pkg.b\n\npkg.a.old()\n",
+        "import pkg as p\n\np.a.old()\n",
+        "def f():\n    import pkg.a as m\n\n    m.old()\n",
+        "try:\n    from pkg import a\nexcept ImportError:\n    pass\na.old()\n",
+    ] {
+        let files = [("pkg/__init__.py", "from .a import old\n"), ("pkg/a.py", own), ("user.py", user)];
+        let expected = [
+            ("pkg/__init__.py", Some("from .a import fresh\n")),
+            ("pkg/a.py", Some("def fresh(): pass\n")),
+            ("user.py", Some(&*user.replace("old", "fresh"))),
+        ];
+        check(&files, &place, &expected);
+    }
+    let passed_on = "from .a import old as old\n";
+    let files = [("pkg/__init__.py", passed_on), ("pkg/a.py", own), ("user.py", "import pkg\n\npkg.old()\n")];
+    let expected = [
+        ("pkg/__init__.py", Some("from .a import fresh as fresh\n")),
+        ("pkg/a.py", Some("def fresh(): pass\n")),
+        ("user.py", Some("import pkg\n\npkg.fresh()\n")),
+    ];
+    check(&files, &place, &expected);
+    // A module under another name, and one whose name is a text.
+    for user in
+        ["import pkg\n\npkg.other.old()\n", "import importlib\n\nm = importlib.import_module('pkg.a')\nm.old()\n"]
+    {
+        let files = [("pkg/__init__.py", "from . import a as other\n"), ("pkg/a.py", own), ("user.py", user)];
+        refused(&files, &place, "unknown");
     }
 }

@@ -6,7 +6,10 @@ use std::{
     rc::Rc,
 };
 
-use super::page::{Family, Page};
+use super::{
+    page::{Family, Page},
+    places::End,
+};
 use crate::{
     base::{error::Error, path::RepoPath},
     format::name::{
@@ -21,8 +24,8 @@ use crate::{
 /// Larger files outside of the target are not read, in bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// The text by which a module exports everything of another.
-const STAR: &str = "export *";
+/// Makes something of the path and the bytes of a file.
+type Make<'m, T> = &'m (dyn Fn(&RepoPath, &[u8]) -> Result<T, Error> + Sync);
 
 /// All files that may name a thing.
 pub(super) struct World<'a> {
@@ -38,7 +41,11 @@ pub(super) struct World<'a> {
     rest: OnceCell<Rest>,
     /// Facts of files that do not hold the name.
     others: RefCell<BTreeMap<String, Rc<Facts>>>,
-    stars: Vec<String>,
+    /// The files to which exports of names lead, by the file that was asked and the name.
+    ends: RefCell<BTreeMap<(String, String), End>>,
+    stars: BTreeSet<String>,
+    /// The files of the target that hold the new name.
+    taken: Vec<String>,
 }
 
 /// The files outside of the target.
@@ -46,24 +53,56 @@ struct Rest {
     paths: BTreeSet<String>,
     pages: BTreeMap<String, Page>,
     stars: Vec<String>,
+    taken: Vec<String>,
 }
 
-/// True if a text may export everything of another module.
-pub(super) fn has_star(path: &str, bytes: &[u8]) -> bool {
-    Family::of_path(path) == Some(Family::Script) && memchr::memmem::find(bytes, STAR.as_bytes()).is_some()
+/// The marks of a file that need no syntax tree.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Marks {
+    /// True if it may export everything of another module.
+    pub(super) has_star: bool,
+    /// True if it holds the new name.
+    pub(super) is_taken: bool,
+}
+
+impl Marks {
+    /// Looks at the bytes of a file.
+    pub(super) fn of(path: &str, bytes: &[u8], to: &Word<'_>) -> Self {
+        Marks { has_star: has_star(path, bytes), is_taken: to.is_in(bytes) }
+    }
+}
+
+/// The paths of files with a mark.
+pub(super) fn marked<'m>(marks: impl Iterator<Item = (&'m str, Marks)>, has: impl Fn(Marks) -> bool) -> Vec<String> {
+    marks.filter(|(_, marks)| has(*marks)).map(|(path, _)| path.to_owned()).collect()
+}
+
+/// True if a text may export everything of another module, as by `export * from` or `export type * from`.
+fn has_star(path: &str, bytes: &[u8]) -> bool {
+    const EXPORT: &[u8] = b"export";
+    let is_star = |at: usize| {
+        let rest = bytes[at + EXPORT.len()..].trim_ascii_start();
+        let rest = rest.strip_prefix(b"type").map_or(rest, <[u8]>::trim_ascii_start);
+        // A comment may stand between the words.
+        matches!(rest.first(), Some(b'*' | b'/'))
+    };
+    Family::of_path(path) == Some(Family::Script) && memchr::memmem::find_iter(bytes, EXPORT).any(is_star)
 }
 
 impl<'a> World<'a> {
-    /// The world of a target: its files with the name, all its files, and those that export everything of others.
+    /// The world of a target: its files with the name, and the marks of all its files.
     pub(super) fn new(
         (ctx, change, deadline): (&'a Context<'a>, Change<'a>, &'a Deadline),
         pages: Vec<Page>,
-        surveyed: BTreeSet<String>,
-        stars: Vec<String>,
+        marks: &BTreeMap<String, Marks>,
     ) -> Self {
+        let marks = || marks.iter().map(|(path, marks)| (path.as_str(), *marks));
+        let stars = marked(marks(), |marks| marks.has_star).into_iter().collect();
+        let taken = marked(marks(), |marks| marks.is_taken);
+        let surveyed = marks().map(|(path, _)| path.to_owned()).collect();
         let target = pages.into_iter().map(|page| (page.path.to_string(), page)).collect();
-        let (rest, others) = (OnceCell::new(), RefCell::default());
-        World { ctx, change, deadline, target, surveyed, rest, others, stars }
+        let (rest, others, ends) = (OnceCell::new(), RefCell::default(), RefCell::default());
+        World { ctx, change, deadline, target, surveyed, rest, others, ends, stars, taken }
     }
 
     /// The names, for refusals.
@@ -99,6 +138,47 @@ impl<'a> World<'a> {
     /// The files that export everything of another.
     pub(super) fn stars(&self) -> Result<Vec<&str>, Error> {
         Ok(self.stars.iter().chain(&self.rest()?.stars).map(String::as_str).collect())
+    }
+
+    /// The files that hold the new name.
+    pub(super) fn taken_files(&self) -> Result<Vec<&str>, Error> {
+        Ok(self.taken.iter().chain(&self.rest()?.taken).map(String::as_str).collect())
+    }
+
+    /// Reads every file of a family, and makes something of its bytes.
+    pub(super) fn map_files<T: Send>(&self, family: Family, make: Make<'_, T>) -> Result<Vec<(RepoPath, T)>, Error> {
+        let of_family = |path: &&String| Family::of_path(path) == Some(family);
+        let paths: Vec<RepoPath> =
+            self.paths()?.iter().filter(of_family).filter_map(|path| RepoPath::parse(path).ok()).collect();
+        let (ctx, deadline) = (self.ctx, self.deadline);
+        let made = workspace::parallel_map_with(ctx.threads, &paths, Vec::new, |buffer, path| {
+            deadline.check(ctx)?;
+            let is_read = ctx.view.read_into(path, LARGEST, buffer).is_ok_and(|stamp| stamp.is_some());
+            make(path, if is_read { buffer.as_slice() } else { &[] })
+        });
+        let made = made.into_iter().collect::<Result<Vec<T>, Error>>()?;
+        Ok(paths.into_iter().zip(made).collect())
+    }
+
+    /// False if a file was read, holds no word of the sought name, and exports everything of no other: it can't export the name.
+    pub(super) fn may_export(&self, path: &str, name: &str) -> bool {
+        let is_read = name == self.change.from && self.surveyed.contains(path);
+        !is_read || self.target.contains_key(path) || self.stars.contains(path)
+    }
+
+    /// The file to which the export of a name leads, as `find` finds it the first time.
+    pub(super) fn end(
+        &self,
+        (file, name): (&str, &str),
+        find: impl FnOnce() -> Result<End, Error>,
+    ) -> Result<End, Error> {
+        let key = (file.to_owned(), name.to_owned());
+        if let Some(end) = self.ends.borrow().get(&key) {
+            return Ok(end.clone());
+        }
+        let end = find()?;
+        self.ends.borrow_mut().insert(key, end.clone());
+        Ok(end)
     }
 
     /// A text of the workspace; none if it can't be read.
@@ -137,24 +217,26 @@ impl<'a> World<'a> {
             .filter(|path| !self.surveyed.contains(path.as_str()) && Family::of_path(path).is_some())
             .collect();
         let (ctx, change, deadline) = (self.ctx, self.change, self.deadline);
-        let word = Word::new(change.from);
+        let (word, to) = (Word::new(change.from), Word::new(change.to));
         let pulse = || deadline.check(ctx);
         let read = workspace::parallel_map_with(ctx.threads, &wanted, Vec::new, |buffer, path| {
             pulse()?;
             let is_read = ctx.view.read_into(path, LARGEST, buffer).is_ok_and(|stamp| stamp.is_some());
             let bytes = if is_read { buffer.as_slice() } else { &[] };
             let text = std::str::from_utf8(bytes).ok().filter(|_| word.is_in(bytes));
-            let page = text.map(|text| Page::read(path, text, change, &pulse)).transpose()?;
-            let page = page.filter(|page| !page.tokens.is_empty()).map(|page| Page { is_target: false, ..page });
-            Ok::<_, Error>((page, has_star(path, bytes)))
+            let page = text.map(|text| Page::read(path, text, change, &pulse)).transpose()?.flatten();
+            let page = page.map(|page| Page { is_target: false, ..page });
+            Ok::<_, Error>((page, Marks::of(path, bytes, &to)))
         });
-        let (mut pages, mut stars) = (BTreeMap::new(), Vec::new());
+        let (mut pages, mut marks) = (BTreeMap::new(), Vec::new());
         for (path, found) in wanted.iter().zip(read) {
-            let (page, is_star) = found?;
+            let (page, marks_of_file) = found?;
             pages.extend(page.map(|page| (path.to_string(), page)));
-            stars.extend(is_star.then(|| path.to_string()));
+            marks.push((path.as_str(), marks_of_file));
         }
         let paths = listing.paths.iter().map(ToString::to_string).collect();
-        Ok(Rest { paths, pages, stars })
+        let stars = marked(marks.iter().copied(), |marks| marks.has_star);
+        let taken = marked(marks.iter().copied(), |marks| marks.is_taken);
+        Ok(Rest { paths, pages, stars, taken })
     }
 }

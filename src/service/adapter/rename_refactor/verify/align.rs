@@ -32,6 +32,7 @@ pub(super) fn align((language, params): (Language, &Params), before: &str, after
         (from.clone(), Became::Same),
         (to.clone(), Became::New),
         (format!("{from}: {to}"), Became::Both),
+        (format!("{to}: {from}"), Became::Both),
         (format!("{to} as {from}"), Became::Both),
         (format!("{from} as {to}"), Became::Both),
     ];
@@ -75,6 +76,7 @@ mod tests {
         assert_eq!(became("old(old, bold)", "new(old, bold)"), Ok(vec![New, Same]));
         assert_eq!(became("{ old }", "{ old: new }"), Ok(vec![Both]));
         assert_eq!(became("{ old: new }", "{ old: new }"), Ok(vec![Same]));
+        assert_eq!(became("{ old }", "{ new: old }"), Ok(vec![Both]));
         assert_eq!(became("export { old };", "export { new as old };"), Ok(vec![Both]));
         assert_eq!(became("a\nold\nb", "a\nnew\nc"), Err(2));
         assert_eq!(became("bold", "bnew"), Err(1));

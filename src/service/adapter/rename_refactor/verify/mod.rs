@@ -4,6 +4,7 @@
 //! It shares only the wire types of the parameters with the side that makes the change, and knows nothing of bindings.
 
 mod align;
+mod typed;
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use self::align::{Aligned, Became, align};
 use super::params::{Comments, Params, Scope};
 use crate::{
     audit::word::{self, Class, Classes},
-    base::{error::Error, language::Language, path::RepoPath},
+    base::{error::Error, language::Language, path::RepoPath, pulse::Pulse},
     service::adapter::{
         Context,
         contract::{Failure, Invocation},
@@ -67,11 +68,12 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
     let params = Params::parse(&input.params)?;
     let deadline = Deadline::begin(input, "measuring the files");
     let skipped = &evidence.baseline.skipped;
+    let pulse = || deadline.check(ctx);
     let read = evidence.examine(ctx, |file| {
-        deadline.check(ctx)?;
+        pulse()?;
         match skipped.binary_search_by(|skipped| skipped.path.as_str().cmp(file.path)) {
             Ok(_) => Ok(Measure::default()),
-            Err(_) => examine(&params, file),
+            Err(_) => examine(&params, file, &pulse),
         }
     });
     let mut total = Measure::default();
@@ -85,7 +87,7 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
         }
         total.add(Measure { moved: None, ..file });
     }
-    let files = moved(&params, gone, new, &mut total)?;
+    let files = moved(&params, (gone, new), &mut total, &pulse)?;
     let mut failures = std::mem::take(&mut total.failures);
     failures.extend(total.compare(evidence, &params, files));
     let mut counts = counts::found(evidence);
@@ -136,9 +138,9 @@ impl Measure {
 /// Pairs the files that vanished with those that appeared; the number of pairs.
 fn moved(
     params: &Params,
-    gone: BTreeMap<RepoPath, String>,
-    mut new: BTreeMap<RepoPath, String>,
+    (gone, mut new): (BTreeMap<RepoPath, String>, BTreeMap<RepoPath, String>),
     total: &mut Measure,
+    pulse: Pulse<'_>,
 ) -> Result<u64, Error> {
     let mut pairs = 0;
     for (path, before) in gone {
@@ -149,7 +151,7 @@ fn moved(
         match new.remove(&to) {
             Some(after) if params.files && ending.starts_with('.') => {
                 pairs += 1;
-                let mut file = changed(params, &path, &before, &after)?;
+                let mut file = changed(params, &path, (&before, &after), pulse)?;
                 // Both halves are entries of the manifest.
                 file.changed = 2;
                 total.add(file);
@@ -162,23 +164,26 @@ fn moved(
     Ok(pairs)
 }
 
-fn examine(params: &Params, file: &Examined<'_>) -> Result<Measure, Error> {
+fn examine(params: &Params, file: &Examined<'_>, pulse: Pulse<'_>) -> Result<Measure, Error> {
     let mut measure = Measure::default();
     let text = |bytes: Option<&[u8]>| bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     match (file.before, file.after) {
         (Some(before), Some(_)) if !file.changed => {
-            if memchr::memmem::find(before, params.from.as_bytes()).is_none() {
+            let is_in = memchr::memmem::find(before, params.from.as_bytes()).is_some();
+            let Some(before) = std::str::from_utf8(before).ok().filter(|_| is_in) else { return Ok(measure) };
+            let places = word::places(language(file.path), before, &params.from);
+            // A part of longer words is no place, and the text is not parsed for it.
+            if places.is_empty() {
                 return Ok(measure);
             }
-            let Ok(before) = std::str::from_utf8(before) else { return Ok(measure) };
-            let classes = classes(file.path, before)?;
-            for place in word::places(language(file.path), before, &params.from) {
+            let classes = classes(file.path, before, pulse)?;
+            for place in places {
                 measure.before.add(classes.at(place.start), 1);
                 measure.after.add(classes.at(place.start), 1);
             }
         }
         (Some(before), Some(after)) => match (std::str::from_utf8(before), std::str::from_utf8(after)) {
-            (Ok(before), Ok(after)) => return changed(params, file.path, before, after),
+            (Ok(before), Ok(after)) => return changed(params, file.path, (before, after), pulse),
             (_, _) => measure.failures.push(Failure::at(NOTHING_ELSE_CHANGED, file.path, "it is not UTF-8")),
         },
         (Some(_), None) => measure.moved = text(file.before).map(|text| (file.path.clone(), Moved::Gone(text))),
@@ -187,8 +192,8 @@ fn examine(params: &Params, file: &Examined<'_>) -> Result<Measure, Error> {
     Ok(measure)
 }
 
-fn classes(path: &RepoPath, text: &str) -> Result<Classes, Error> {
-    word::classes(language(path), text)
+fn classes(path: &RepoPath, text: &str, pulse: Pulse<'_>) -> Result<Classes, Error> {
+    word::classes(language(path), text, pulse)
 }
 
 fn language(path: &RepoPath) -> Language {
@@ -196,7 +201,12 @@ fn language(path: &RepoPath) -> Language {
 }
 
 /// Compares a changed file with its former text.
-fn changed(params: &Params, path: &RepoPath, before: &str, after: &str) -> Result<Measure, Error> {
+fn changed(
+    params: &Params,
+    path: &RepoPath,
+    (before, after): (&str, &str),
+    pulse: Pulse<'_>,
+) -> Result<Measure, Error> {
     let mut measure = Measure { changed: 1, ..Measure::default() };
     let language = language(path);
     let aligned = match align((language, params), before, after) {
@@ -207,13 +217,14 @@ fn changed(params: &Params, path: &RepoPath, before: &str, after: &str) -> Resul
             return Ok(measure);
         }
     };
-    let (old, new) = (classes(path, before)?, classes(path, after)?);
+    let (old, new) = (classes(path, before, pulse)?, classes(path, after, pulse)?);
     if new.errors > old.errors {
         let reason = format!("it had {} syntax errors and has {}", old.errors, new.errors);
         measure.failures.push(Failure::at(AST_COUNT, path, reason));
     }
     for one in &aligned {
-        place(params, path, (one, &old, &new), &mut measure);
+        let is_typed = language == Language::Python && typed::is_typed(before, one.before);
+        place(params, path, (one, &old, &new, is_typed), &mut measure);
     }
     let kept = aligned.iter().filter(|one| one.became == Became::Both).count() as u64;
     let count = |text: &str, word: &str| word::places(language, text, word).len() as u64;
@@ -233,8 +244,13 @@ fn changed(params: &Params, path: &RepoPath, before: &str, after: &str) -> Resul
     Ok(measure)
 }
 
-/// Judges what became of one place.
-fn place(params: &Params, path: &RepoPath, (one, old, new): (&Aligned, &Classes, &Classes), measure: &mut Measure) {
+/// Judges what became of one place. The last of the four is true for a string that may be a type.
+fn place(
+    params: &Params,
+    path: &RepoPath,
+    (one, old, new, is_typed): (&Aligned, &Classes, &Classes, bool),
+    measure: &mut Measure,
+) {
     let class = old.at(one.before);
     measure.before.add(class, 1);
     if one.became == Became::Same {
@@ -244,7 +260,7 @@ fn place(params: &Params, path: &RepoPath, (one, old, new): (&Aligned, &Classes,
     let is_asked = match class {
         Class::Code => true,
         // The imports of a file with another name are strings.
-        Class::Strings => params.strings || params.files,
+        Class::Strings => params.strings || params.files || is_typed,
         Class::Comments => params.comments != Comments::All(false),
     };
     let mut fail =

@@ -1,0 +1,83 @@
+//! Names that code looks up while it runs: strings that are a name, and strings of which a name is built.
+
+use super::{
+    page::{Family, Page},
+    world::World,
+};
+use crate::{
+    base::{error::Error, language::Language, path::RepoPath},
+    format::{
+        code::tree,
+        name::{
+            built,
+            token::{Class, Token},
+        },
+    },
+};
+
+/// The reason against a new name at a string that is the name.
+pub(super) const NAMED: &str = "a string names it";
+
+/// The reason against a new name in a file that builds names.
+pub(super) const BUILT: &str = "it looks up names that begin or end like this one";
+
+/// The strings of a file by which code may look for the name. Those that are places of a binding are code themselves. `is_shared`
+/// is true for a thing that is no parameter: then the names that a test runner gives to parameters are others.
+pub(super) fn texts(page: &Page, is_shared: bool) -> impl Iterator<Item = &Token> {
+    let facts = page.facts.as_ref().ok();
+    let is_code = move |token: &&Token| {
+        let at = token.range.start;
+        facts.is_some_and(|facts| {
+            let mut sites = facts.groups.iter().flat_map(|group| &group.sites);
+            sites.any(|site| site.range.start == at) || is_shared && facts.inert.contains(&at)
+        })
+    };
+    let strings = page.tokens.iter().filter(|token| token.class == Class::Strings);
+    let tests = [looks_like_code, shows, is_program];
+    let may_name = move |token: &&Token| tests.iter().any(|test| test(&page.text, token));
+    strings.filter(move |token| may_name(token) && !is_code(token))
+}
+
+/// True if the string around a word is a program that imports it, or that names it as a member of what it imports.
+fn is_program(text: &str, word: &Token) -> bool {
+    let line = text[..word.range.start].rfind('\n').map_or(0, |end| end + 1).max(word.around.start);
+    let is_imported = text[line..word.range.start].contains("import ");
+    text[word.around.clone()].contains("import ") && (is_imported || text[..word.range.start].ends_with('.'))
+}
+
+/// True if the string around a word has the form in which Python shows a thing: `<Name …>`, `<class 'pkg.Name'>` or `Name(…)`.
+fn shows(text: &str, word: &Token) -> bool {
+    let quotes = ['"', '\'', '`'];
+    let around = &text[word.around.clone()];
+    let before = text[word.around.start..word.range.start].trim_start_matches(['f', 'r', '"', '\'', '`']);
+    let after = &text[word.range.end..word.around.end];
+    let is_call = before.is_empty() && after.starts_with('(') && around.trim_end_matches(quotes).ends_with(')');
+    is_call
+        || before == "<"
+        || ["<function ", "<class '", "<bound method "].iter().any(|begin| before.starts_with(begin))
+}
+
+/// True if the string around a word is the name, a path with dots such as `pkg.Name`, or a type such as `"Optional[Name]"`.
+fn looks_like_code(text: &str, word: &Token) -> bool {
+    let content = text[word.around.clone()].trim_matches(['"', '\'', '`']);
+    let is_code = |c: char| c.is_alphanumeric() || "_[]., |:".contains(c);
+    let has_blank = content.contains(char::is_whitespace);
+    // A value after a label, such as `F:[1]`, is neither a path nor a type.
+    let is_labelled = !has_blank && content.contains(":[");
+    let is_path = !has_blank && content.contains(['.', ':']);
+    let is_name = content == &text[word.range.clone()];
+    content.chars().all(is_code) && !is_labelled && (is_name || is_path || content.contains(['[', '|']))
+}
+
+/// The files that look up names which they build, and that may build this one.
+pub(super) fn building(world: &World<'_>, family: Family) -> Result<Vec<RepoPath>, Error> {
+    let name = world.change.from;
+    let read = world.map_files(family, &|path: &RepoPath, bytes: &[u8]| {
+        let Some(language) = Language::of_path(path) else { return Ok(false) };
+        let text = std::str::from_utf8(bytes).ok().filter(|text| built::may_look_up(language, text));
+        let Some(text) = text else { return Ok(false) };
+        let tree = tree::parse(language, text, &|| world.deadline.check(world.ctx))?;
+        Ok(built::builds(language, &tree, text, name))
+    })?;
+    Ok(read.into_iter().filter(|(_, is_one)| *is_one).map(|(path, _)| path).collect())
+}

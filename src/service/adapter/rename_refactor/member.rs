@@ -1,0 +1,176 @@
+//! Members whose other declarations stay: types that fit by their form, and the errors that a server tells after the change.
+
+use std::collections::BTreeMap;
+
+use super::{
+    forms, lookup,
+    page::{Family, Page},
+    places::Places,
+    refusal::Refusal,
+    world::World,
+};
+use crate::{
+    base::{error::Error, language::Language, path::RepoPath},
+    format::{
+        code::tree,
+        name::{
+            side::{self, Side},
+            token::Class,
+        },
+    },
+    system::language_server::{Client, Errors},
+};
+
+const MEANING: &str = "other_meaning";
+const UNKNOWN: &str = "unknown";
+
+/// The most files whose errors a server is asked for.
+const CHECKED: usize = 5000;
+
+/// Names by which JavaScript itself calls members of any value.
+const CALLED: &[&str] = &[
+    "constructor",
+    "handleEvent",
+    "next",
+    "return",
+    "then",
+    "throw",
+    "toJSON",
+    "toLocaleString",
+    "toString",
+    "valueOf",
+];
+
+/// Refuses a member of which syntax tells that another declaration may be the same.
+pub(super) fn judge(
+    world: &World<'_>,
+    pages: &[&Page],
+    places: &Places,
+    (refusal, has_checks): (&mut Refusal, bool),
+) -> Result<(), Error> {
+    let family = pages.first().map(|page| page.family());
+    match family {
+        Some(Family::Script) => sides(world, pages, places, (refusal, has_checks))?,
+        Some(Family::Rust) => derived(world, pages, places, refusal)?,
+        _ => {}
+    }
+    if let Some(family @ (Family::Python | Family::Script)) = family {
+        for path in lookup::building(world, family)? {
+            refusal.add_file(&path, (UNKNOWN, lookup::BUILT))?;
+        }
+    }
+    Ok(())
+}
+
+/// Declarations of JavaScript and TypeScript, where a value fits a type by its form.
+fn sides(
+    world: &World<'_>,
+    pages: &[&Page],
+    places: &Places,
+    (refusal, has_checks): (&mut Refusal, bool),
+) -> Result<(), Error> {
+    let pulse = || world.deadline.check(world.ctx);
+    let mut renamed = Vec::new();
+    let mut left = Vec::new();
+    for page in pages {
+        let tree = tree::parse(page.language, &page.text, &pulse)?;
+        let sites = places.code.get(page.path.as_str());
+        for token in page.tokens.iter().filter(|token| token.class == Class::Code) {
+            let Some(side) = side::of(&tree, &token.range) else { continue };
+            let is_renamed = sites.is_some_and(|sites| sites.contains_key(&token.range.start));
+            if is_renamed { &mut renamed } else { &mut left }.push((*page, token.range.start, side));
+        }
+    }
+    let Some((page, at, _)) = renamed.first() else { return Ok(()) };
+    if CALLED.contains(&world.change.from) {
+        refusal.add(page, *at, (UNKNOWN, "the language calls members of that name"));
+    }
+    let has_value = renamed.iter().any(|(_, _, side)| matches!(side, Side::Class | Side::Value));
+    for (page, at, side) in left {
+        let what = match side {
+            Side::Type(true) => "a type declares it as a member that a value may lack, and stays",
+            Side::Type(false) if has_value => "a type declares it too, which a value may have without naming it",
+            _ if !has_checks => "it declares the member too, and the language server tells no errors",
+            _ => continue,
+        };
+        refusal.add(page, at, (MEANING, what));
+    }
+    Ok(())
+}
+
+/// Fields and variants of Rust from whose names a macro makes data.
+fn derived(world: &World<'_>, pages: &[&Page], places: &Places, refusal: &mut Refusal) -> Result<(), Error> {
+    let pulse = || world.deadline.check(world.ctx);
+    for page in pages {
+        let Some(sites) = places.code.get(page.path.as_str()) else { continue };
+        let tree = tree::parse(Language::Rust, &page.text, &pulse)?;
+        for (range, _) in sites.values() {
+            if side::is_derived(&tree, &page.text, range) {
+                refusal.add(page, range.start, (UNKNOWN, "a macro may make data of its name"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a change after which the server tells errors that the program did not have.
+pub(super) fn check(
+    world: &World<'_>,
+    client: &mut Client<'_>,
+    (pages, places): (&[&Page], &Places),
+    (refusal, identifier): (&mut Refusal, &dyn Fn(&Page) -> &'static str),
+) -> Result<(), Error> {
+    let Some(family @ (Family::Python | Family::Script)) = pages.first().map(|page| page.family()) else {
+        return Ok(());
+    };
+    let of_family = |path: &&String| Family::of_path(path) == Some(family);
+    let paths: Vec<RepoPath> =
+        world.paths()?.iter().filter(of_family).filter_map(|path| RepoPath::parse(path).ok()).collect();
+    let Some(first) = pages.first().filter(|_| client.checks()) else { return Ok(()) };
+    if paths.len() > CHECKED {
+        let what = (UNKNOWN, "too many files may have a type that its member belongs to");
+        refusal.add(first, first.tokens.first().map_or(0, |token| token.range.start), what);
+        return Ok(());
+    }
+    if family == Family::Python {
+        // Its servers tell errors of open files alone.
+        for path in &paths {
+            client.open(path, Language::Python.name())?;
+        }
+    }
+    let before = errors(world, client, &paths)?;
+    for page in pages {
+        let Some(sites) = places.code.get(page.path.as_str()) else { continue };
+        let mut text = String::with_capacity(page.text.len());
+        let mut at = 0;
+        for (range, form) in sites.values() {
+            text.push_str(&page.text[at..range.start]);
+            text.push_str(&forms::text(*form, world.names()));
+            at = range.end;
+        }
+        text.push_str(&page.text[at..]);
+        client.change(&page.path, identifier(page), text)?;
+    }
+    let after = errors(world, client, &paths)?;
+    let none = Errors::new();
+    for (path, errors) in &after {
+        let known = before.get(path).unwrap_or(&none);
+        for ((line, code), count) in errors {
+            if known.get(&(*line, code.clone())).copied().unwrap_or_default() < *count {
+                let reason = format!("line {} has another error after the change, `{code}`", u64::from(*line) + 1);
+                refusal.add_file(path, (UNKNOWN, &reason))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn errors(world: &World<'_>, client: &mut Client<'_>, paths: &[RepoPath]) -> Result<BTreeMap<RepoPath, Errors>, Error> {
+    client.settle()?;
+    let mut found = BTreeMap::new();
+    for path in paths {
+        world.deadline.check(world.ctx)?;
+        found.insert(path.clone(), client.errors(path)?);
+    }
+    Ok(found)
+}
