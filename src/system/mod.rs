@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod git;
 pub mod journal;
+pub mod language_server;
 pub mod lock;
 pub mod net;
 pub mod plain_file;

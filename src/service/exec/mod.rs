@@ -6,6 +6,7 @@
 mod baseline;
 mod changes;
 mod context;
+mod conversation;
 mod copy;
 mod environment;
 mod foreign;
@@ -23,6 +24,7 @@ mod variable;
 
 pub use self::{
     context::Context,
+    conversation::Conversation,
     limits::{bound, limits},
     prepared::{Prepared, prepare},
     private_folder::{PrivateFolder, clear},

@@ -9,7 +9,7 @@ use super::{
     glob::PathSet,
     hosts::HostSet,
     key,
-    settings::{BudgetCeiling, OnFailure},
+    settings::{BudgetCeiling, OnFailure, OnUnverified},
     table::Form,
 };
 use crate::base::error::{self, Code, Error};
@@ -37,10 +37,13 @@ pub struct Ceiling {
     pub budget: BudgetCeiling,
     /// The action on changes when the run fails, if the header names one.
     pub on_failure: Option<OnFailure>,
+    /// The action after a failed verification, if the header names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_unverified: Option<OnUnverified>,
 }
 
 impl Ceiling {
-    /// Takes `permissions`, `budget` and `on_failure` from a `WORKFLOW`; other keys are not looked at.
+    /// Takes `permissions`, `budget`, `on_failure` and `on_unverified` from a `WORKFLOW`; other keys are not looked at.
     ///
     /// Values have the forms of `nrv.toml`, so `bytes` may be `"10MiB"`. What is unknown, wrong or not available in this
     /// version is `script_syntax`, with the place as `details.key`.
@@ -68,6 +71,13 @@ impl Ceiling {
             Some(value) => match read(Form::Word(&["undo", "keep"]), value, "on_failure")?.as_str() {
                 Some("keep") => Some(OnFailure::Keep),
                 Some(_) | None => Some(OnFailure::Undo),
+            },
+        };
+        ceiling.on_unverified = match header.get("on_unverified") {
+            None => None,
+            Some(value) => match read(Form::Word(&["stop", "continue"]), value, "on_unverified")?.as_str() {
+                Some("continue") => Some(OnUnverified::Continue),
+                Some(_) | None => Some(OnUnverified::Stop),
             },
         };
         Ok(ceiling)
@@ -171,11 +181,13 @@ mod tests {
             "permissions": {"write": ["site/**"], "calls": ["tickets.create"], "exec": ["cargo"], "llm": ["local"], "network": ["a.com:80"]},
             "budget": {"files": 7, "bytes": "1KiB"},
             "on_failure": "keep",
+            "on_unverified": "continue",
         });
         let budget = BudgetCeiling { files: Some(7), bytes: Some(1024), ..BudgetCeiling::default() };
         let [write, calls, exec, llm, network] =
             ["site/**", "tickets.create", "cargo", "local", "a.com:80"].map(|text| vec![text.to_owned()]);
-        let expected = Ceiling { write, calls, exec, llm, network, budget, on_failure: Some(OnFailure::Keep) };
+        let (on_failure, on_unverified) = (Some(OnFailure::Keep), Some(OnUnverified::Continue));
+        let expected = Ceiling { write, calls, exec, llm, network, budget, on_failure, on_unverified };
         assert_eq!(Ceiling::from_header(&header).unwrap(), expected);
         assert_eq!(Ceiling::from_header(&json!({})).unwrap(), Ceiling::default());
     }

@@ -14,6 +14,7 @@ pub fn json_schema() -> Result<Value, Error> {
     defaults["llm"]["providers"]["*"]["dialect"] = Value::Null;
     let mut schema = table("", &defaults);
     schema["properties"]["llm"]["properties"]["providers"]["additionalProperties"]["required"] = json!(["dialect"]);
+    schema["properties"]["language_servers"]["additionalProperties"]["required"] = json!(["command", "languages"]);
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema["title"] = json!("nrv.toml");
     schema["description"] =
@@ -106,13 +107,16 @@ mod tests {
     fn every_key_reaches_a_setting() {
         for key in key::KEYS.iter() {
             let path = key.path.replace('*', "x");
-            // A provider needs other keys beside each.
+            // Providers and language servers need other keys beside each.
             let beside = match path.strip_prefix("llm.providers.x.") {
                 Some("dialect" | "base_url") => {
                     "llm.providers.x.dialect = \"ollama\"\nllm.providers.x.base_url = \"http://a\""
                 }
                 Some("program") => "llm.providers.x.dialect = \"command\"\nllm.providers.x.program = [\"a\"]",
                 Some(_) => "llm.providers.x.dialect = \"ollama\"\nllm.providers.x.base_url = \"http://a\"",
+                None if path.starts_with("language_servers.x.") => {
+                    "language_servers.x.command = [\"a\"]\nlanguage_servers.x.languages = [\"go\"]"
+                }
                 None => "",
             };
             let beside: Vec<&str> = beside.lines().collect();
@@ -124,6 +128,8 @@ mod tests {
                 "7",
                 "[\"sample\"]",
                 "[\"tests-pass\"]",
+                "[\"rust\"]",
+                "\"{}\"",
                 "\"keep\"",
                 "\"never\"",
                 "\"block\"",

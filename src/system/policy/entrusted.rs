@@ -44,6 +44,7 @@ impl Entrusted {
         let starts = !settings.exec.allow.is_empty()
             || !adapters.is_empty()
             || !commitments.is_empty()
+            || !settings.language_servers.is_empty()
             || settings.llm.providers.values().any(is_program);
         let sends = settings.llm.providers.values().any(LlmProvider::needs_trust_to_send);
         if !starts && !sends {
@@ -55,6 +56,9 @@ impl Entrusted {
         let mut tables = json!({"exec": exec, "commitments": commitments, "providers": providers});
         if !adapters.is_empty() {
             tables["adapters"] = adapters.into();
+        }
+        if !settings.language_servers.is_empty() {
+            tables["language_servers"] = json!(settings.language_servers);
         }
         let sha256 = json::sha256(&tables)?;
         Ok(Some(Entrusted { sha256, told: told(settings), starts, sends }))
@@ -138,6 +142,12 @@ fn told(settings: &Settings) -> Vec<String> {
             ));
         }
     }
+    for (name, server) in &settings.language_servers {
+        let command = server.command.join(" ");
+        told.push(format!(
+            "a rename starts the language server `{name}`, `{command}`, without the network, on a view of the tree that is thrown away"
+        ));
+    }
     for one in &settings.commitments {
         let Some(command) = command(&one.assertion) else { continue };
         let words = [&command["program"]].into_iter().chain(command["args"].as_array().into_iter().flatten());
@@ -146,7 +156,7 @@ fn told(settings: &Settings) -> Vec<String> {
     }
     told.extend(settings.llm.providers.iter().filter_map(|(name, provider)| asked(name, provider)));
     let commits = settings.commitments.iter().any(|one| command(&one.assertion).is_some());
-    if !settings.exec.allow.is_empty() || commits {
+    if !settings.exec.allow.is_empty() || !settings.language_servers.is_empty() || commits {
         told.extend(loosened(&settings.exec));
     } else if settings.adapters.named.values().any(Adapter::starts_program) && !settings.exec.read.is_empty() {
         told.push(format!("adapters may read {}", named(&settings.exec.read)));

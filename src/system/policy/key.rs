@@ -5,8 +5,8 @@
 use std::sync::LazyLock;
 
 use super::{
-    Adapter, Adapters, Budget, Calls, Ci, Confirm, Destructive, DiffSize, Evaluators, Exec, Gates, Llm, LlmPrices,
-    LlmProvider, LlmTimeouts, Net, Paths, Retention, Run, Script, Secrets, Settings, Tools,
+    Adapter, Adapters, Budget, Calls, Ci, Confirm, Destructive, DiffSize, Evaluators, Exec, Gates, LanguageServer, Llm,
+    LlmPrices, LlmProvider, LlmTimeouts, Net, Paths, Retention, Run, Script, Secrets, Settings, Tools,
     table::{Key, Table},
 };
 use crate::base::frame::Limits;
@@ -27,6 +27,8 @@ const TABLES: &[Table] = &[
     DiffSize::TABLE,
     Secrets::TABLE,
     Tools::TABLE,
+    Table { path: "language_servers", doc: "Language servers, by name.", keys: &[] },
+    LanguageServer::TABLE,
     Llm::TABLE,
     Table { path: "llm.providers", doc: "The providers, by name.", keys: &[] },
     LlmProvider::TABLE,

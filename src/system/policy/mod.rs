@@ -12,6 +12,7 @@ mod glob;
 mod hidden;
 mod hosts;
 mod key;
+mod language_server;
 mod llm;
 mod merge;
 mod network;
@@ -43,7 +44,8 @@ pub use self::{
     },
     settings::{
         Adapter, Adapters, Budget, BudgetCeiling, Calls, Ci, Confirm, ConfirmMode, Destructive, DiffSize, EVALUATORS,
-        Evaluators, Exec, Gates, Net, OnFailure, Paths, Retention, Run, Sandbox, Script, Secrets, Settings, Tools,
+        Evaluators, Exec, Gates, LanguageServer, Net, OnFailure, OnUnverified, Paths, Retention, Run, Sandbox, Script,
+        Secrets, Settings, Tools,
     },
 };
 use self::{glob::PathSet, hosts::HostSet};
@@ -168,6 +170,9 @@ impl Policy {
         if let Some((key, why)) = llm::wrong(&settings.llm, &lines) {
             return Err(refused(file, lines.get(&key), &key, &why));
         }
+        if let Some((key, why)) = language_server::wrong(&settings.language_servers) {
+            return Err(refused(file, lines.get(&key), &key, &why));
+        }
         let sha256 = hash(&settings, &[])?;
         let entrusted = Entrusted::of(&settings)?;
         Ok(Policy {
@@ -243,6 +248,12 @@ impl Policy {
             Some(Origin::Ci) => format!("`ci.confirm` where `CI` is set, {}", self.origin("ci.confirm")),
             None => "a built-in default".to_owned(),
         }
+    }
+
+    /// True if the script goes on after a failed verification: every header says so.
+    pub fn goes_on_unverified(&self) -> bool {
+        let goes_on = |header: &Ceiling| header.on_unverified == Some(OnUnverified::Continue);
+        !self.headers.is_empty() && self.headers.iter().all(goes_on)
     }
 
     /// The hash of the effective policy: settings and headers' ceilings, without comments, order and lines.

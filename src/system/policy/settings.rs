@@ -29,6 +29,8 @@ table! {
             "Conditions that every run must meet when it ends, beside what it commits itself to; else it is not done.",
             Form::Rows(Commitment::COLUMNS);
         exec: Exec = Exec::default(), Exec::strictest, "`[exec]` and `[[exec.allow]]`.";
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        language_servers: BTreeMap<String, LanguageServer> = BTreeMap::new(), alike, "`[language_servers.NAME]`.";
         llm: Llm = Llm::default(), llm, "`[llm]` and `[llm.providers.NAME]`.";
         net: Net = Net::default(), Net::strictest, "`[net]`.";
         script: Script = Script::default(), Script::strictest, "`[script.*]`.";
@@ -268,6 +270,18 @@ table! {
 }
 
 table! {
+    LanguageServer at "language_servers.*",
+    "A language server, by its name: it proposes the places of a rename. It is confined as `[exec]` says, without the network, and nothing that it writes stays." {
+        command: Vec<String> = Vec::new(), last,
+            "The program and its arguments: a file in the workspace, an absolute path, or a name of the `PATH`. It speaks over its standard streams.",
+            Form::Names;
+        languages: Vec<String> = Vec::new(), last, "The languages of the files that it is asked about.", LANGUAGES;
+        #[serde(skip_serializing_if = "Option::is_none")]
+        settings: Option<String> = None, last, "Its settings, as the text of a JSON object.", Form::Text;
+    }
+}
+
+table! {
     Calls at "calls", "Which calls of a program that embeds nrv may be made; nrv itself offers none." {
         approved: Option<Vec<String>> = None, both_allow,
             "Names of the calls of a program that embeds nrv which may be made; without it, all that it offers.", Form::Names;
@@ -327,6 +341,23 @@ table! {
 /// Who may answer confirmations.
 const MODES: Form = Form::Word(&["ask", "policy", "never"]);
 
+/// The languages of language servers, by their names in `rename_refactor`'s files.
+const LANGUAGES: Form = Form::Some(&[
+    "c",
+    "cpp",
+    "csharp",
+    "go",
+    "java",
+    "javascript",
+    "kotlin",
+    "php",
+    "python",
+    "ruby",
+    "rust",
+    "tsx",
+    "typescript",
+]);
+
 /// The evaluators, as the host has them.
 pub const EVALUATORS: &[&str] =
     &["diff-quality", "forbidden-command-scan", "forbidden-dependency-scan", "tests-pass", "violation-rate"];
@@ -336,6 +367,18 @@ fn adapters(one: &BTreeMap<String, Adapter>, other: &BTreeMap<String, Adapter>) 
     let of = |all: &BTreeMap<String, Adapter>, name: &str| all.get(name).cloned().unwrap_or_default();
     let merged = |name: &String| (name.clone(), Adapter::strictest(&of(one, name), &of(other, name)));
     one.keys().chain(other.keys()).map(merged).collect()
+}
+
+/// The language servers that both policies have, in the same words.
+fn alike(
+    one: &BTreeMap<String, LanguageServer>,
+    other: &BTreeMap<String, LanguageServer>,
+) -> BTreeMap<String, LanguageServer> {
+    let common = |(name, one): (&String, &LanguageServer)| {
+        let other = other.get(name).filter(|other| *other == one)?;
+        Some((name.clone(), LanguageServer::strictest(one, other)))
+    };
+    one.iter().filter_map(common).collect()
 }
 
 /// Without a list all evaluators fail the run, with one those fail it that it names, and then it is undone.
@@ -380,6 +423,17 @@ pub enum Sandbox {
     Auto,
     /// In full, or they are not started.
     Require,
+}
+
+/// The action of a script after a failed verification. Its run fails in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnUnverified {
+    /// It ends.
+    #[default]
+    Stop,
+    /// It may catch the error and go on.
+    Continue,
 }
 
 /// The action on a run's changes when it fails.
