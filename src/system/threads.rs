@@ -18,6 +18,14 @@ pub fn start<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Re
     Builder::new().spawn(work).map_err(|error| refused(&error))
 }
 
+/// Starts a thread of a scope; `io` if the user or the machine has no more of them.
+pub fn start_scoped<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, Error> {
+    Builder::new().spawn_scoped(scope, work).map_err(|error| refused(&error))
+}
+
 /// Starts up to `most` helper threads, fewer if there are no more. The caller has to work too.
 pub fn helpers<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,

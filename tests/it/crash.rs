@@ -8,9 +8,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod adapters;
+mod edits;
 
 use std::{
     cell::Cell,
+    path::PathBuf,
+    process::Command,
     time::{Duration, Instant},
 };
 
@@ -66,9 +69,13 @@ impl Chance {
 struct Bench {
     site: Site,
     /// The command that is killed.
-    command: &'static [&'static str],
+    command: Vec<String>,
     before: Tree,
     after: Tree,
+    /// The records that each round begins with; without them it begins with none.
+    records: Option<PathBuf>,
+    /// A transaction takes at most this part of a run's time.
+    part: u32,
     /// An undisturbed run's time: the shortest one, since the machine may have been busier when the first were measured.
     took: Cell<Duration>,
 }
@@ -110,22 +117,46 @@ impl Bench {
         Bench::of(site, &["apply", "../change.patch", "--yes"], before, after)
     }
 
-    fn of(site: Site, command: &'static [&'static str], before: Tree, after: Tree) -> Self {
+    fn of(site: Site, command: &[&str], before: Tree, after: Tree) -> Self {
+        Bench::starting_with(None, site, command, [before, after])
+    }
+
+    /// The command is run on a tree with records, which stand there now.
+    fn on_records(site: Site, command: &[&str], before: Tree, after: Tree) -> Self {
+        let kept = site.path("../records");
+        copy(&site, &site.path(".runs"), &kept);
+        Bench::starting_with(Some(kept), site, command, [before, after])
+    }
+
+    fn starting_with(records: Option<PathBuf>, site: Site, command: &[&str], [before, after]: [Tree; 2]) -> Self {
         assert!(before != after);
-        let bench = Bench { site, command, before, after, took: Cell::new(Duration::MAX) };
+        let command = command.iter().map(ToString::to_string).collect();
+        let bench = Bench { site, command, before, after, records, part: 1, took: Cell::new(Duration::MAX) };
         // The first run finds cold caches.
         for _ in 0..2 {
             bench.undisturbed("the first runs");
-            bench.site.reset(&bench.before);
+            bench.reset();
         }
         bench
+    }
+
+    fn command(&self) -> Vec<&str> {
+        self.command.iter().map(String::as_str).collect()
+    }
+
+    /// Restores the tree and the records.
+    fn reset(&self) {
+        self.site.reset(&self.before);
+        if let Some(records) = &self.records {
+            copy(&self.site, records, &self.site.path(".runs"));
+        }
     }
 
     /// One run that is not killed.
     #[track_caller]
     fn undisturbed(&self, what: &str) {
         let start = Instant::now();
-        self.site.nrv(self.command).exits(0);
+        self.site.nrv(&self.command()).exits(0);
         self.took.set(self.took.get().min(start.elapsed()));
         assert!(self.site.tree() == self.after, "{what}");
     }
@@ -149,12 +180,13 @@ impl Bench {
         self.check_records(moment);
         assert_eq!(self.site.nrv(&["recover", "--json"]).exits(0).json(), json!([]), "{moment:?}");
         if now == self.after {
-            // Verified or not, the change is known and can be rolled back.
-            self.site.nrv(&["rollback", "last"]).exits(0);
+            // Verified or not, the change is known and can be rolled back, also if it is a rollback itself.
+            let last = self.site.last_run();
+            self.site.nrv(&["rollback", last.file_name().unwrap().to_str().unwrap()]).exits(0);
             assert!(self.site.tree() == self.before, "{moment:?}: the rollback");
         }
         self.undisturbed(&format!("{moment:?}: the next run"));
-        self.site.reset(&self.before);
+        self.reset();
         tally.rounds += 1;
         tally.survived += u64::from(survived);
         tally.before += u64::from(now == self.before);
@@ -166,18 +198,18 @@ impl Bench {
     /// Starts a run and kills it; true if it was over before.
     fn kill(&self, moment: Moment, chance: &mut Chance) -> bool {
         let took = self.took.get();
-        let mut running = self.site.start(self.command);
+        let mut running = self.site.start(&self.command());
         let share = |chance: &mut Chance, of: Duration| of.mul_f64(chance.below(1000) as f64 / 1000.0);
         let seen = |pattern: &str| self.site.recorded(pattern).len();
         match moment {
             Moment::Time => std::thread::sleep(share(chance, took)),
             Moment::Transaction => {
                 wait_until("the intent is there", || seen("*/journal/*.json") > 0 || running.has_ended());
-                std::thread::sleep(share(chance, took));
+                std::thread::sleep(share(chance, took / self.part));
             }
             Moment::PreImages(n) => {
                 wait_until("pre-images are there", || seen("*/packs/*/pre/*") >= n || running.has_ended());
-                std::thread::sleep(share(chance, took / 20));
+                std::thread::sleep(share(chance, took / 20 / self.part));
             }
         }
         let survived = running.has_ended();
@@ -200,6 +232,12 @@ impl Bench {
             assert!(report["seal"] != "unsealed" || state == "interrupted", "{moment:?}: {report}");
         }
     }
+}
+
+/// Copies a folder as it is.
+fn copy(site: &Site, from: &std::path::Path, to: &std::path::Path) {
+    let copied = site.tame(Command::new("cp").arg("-a").arg(from).arg(to)).status().unwrap();
+    assert!(copied.success());
 }
 
 fn link(site: &Site, target: &str, name: &str) {

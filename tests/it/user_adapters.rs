@@ -8,6 +8,7 @@ mod bounds;
 mod cases;
 mod program;
 mod refused;
+mod unverified;
 
 use serde_json::{Value, json};
 

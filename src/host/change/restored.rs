@@ -57,6 +57,60 @@ pub(in crate::host) fn restore_targets(
     transactions: &[Transacted],
     lenient: bool,
 ) -> Result<Restored, Error> {
+    let mut restored = every_target(folder, transactions, lenient)?;
+    restored.leave_out_equal();
+    Ok(restored)
+}
+
+/// Puts the transactions together as [`restore_targets`] does, after a part of them has been taken back by `partial` ones of other runs.
+///
+/// A file that those left behind counts as left by the transactions, whichever of its states it has now.
+pub(in crate::host) fn remaining_targets(
+    context: &Context,
+    (folder, transactions): (&RunFolder, &[Transacted]),
+    partial: &[Transacted],
+    lenient: bool,
+) -> Result<Restored, Error> {
+    let mut restored = every_target(folder, transactions, lenient)?;
+    let mut steps: BTreeMap<&RepoPath, Vec<Step>> = BTreeMap::new();
+    for entry in partial.iter().flat_map(|transaction| &transaction.entries) {
+        steps.entry(&entry.path).or_default().push((entry.before, entry.after));
+    }
+    for (path, item) in &mut restored.items {
+        let Some(steps) = steps.get(path) else { continue };
+        let now = match context.workspace.stamp_entry(path) {
+            Ok(found) => Some(found),
+            Err(error) if error.code() == Code::NotFound => None,
+            // Whatever is there is no file that a run left, as the comparison with the tree finds.
+            Err(_) => continue,
+        };
+        if is_reached(item.now, steps, now) {
+            item.now = now;
+        }
+    }
+    restored.leave_out_equal();
+    Ok(restored)
+}
+
+/// The state of a file before a change of it, and after it.
+type Step = (Option<Stamp>, Option<Stamp>);
+
+/// True if steps from one state to another lead to a state, in any order.
+fn is_reached(from: Option<Stamp>, steps: &[Step], to: Option<Stamp>) -> bool {
+    let mut reached = vec![from];
+    let mut at = 0;
+    while let Some(state) = reached.get(at).copied() {
+        for (_, after) in steps.iter().filter(|(before, _)| *before == state) {
+            if !reached.contains(after) {
+                reached.push(*after);
+            }
+        }
+        at += 1;
+    }
+    reached.contains(&to)
+}
+
+fn every_target(folder: &RunFolder, transactions: &[Transacted], lenient: bool) -> Result<Restored, Error> {
     let mut latest: BTreeMap<&RepoPath, Option<Stamp>> = BTreeMap::new();
     let mut first: BTreeMap<&RepoPath, (&Transacted, usize, &Entry)> = BTreeMap::new();
     for transaction in transactions {
@@ -76,9 +130,7 @@ pub(in crate::host) fn restore_targets(
             },
         };
         let now = latest.get(path).copied().flatten();
-        if now != then.as_ref().map(Content::stamp) {
-            restored.items.insert(path.clone(), Item { now, then });
-        }
+        restored.items.insert(path.clone(), Item { now, then });
     }
     Ok(restored)
 }
@@ -145,6 +197,11 @@ impl Restored {
         let (restored, changed) = (with(Now::Restored), with(Now::Changed));
         self.leave_out(&restored);
         Ok(changed)
+    }
+
+    /// Leaves out the files that are what they were before.
+    fn leave_out_equal(&mut self) {
+        self.items.retain(|_, item| item.now != item.then.as_ref().map(Content::stamp));
     }
 
     fn leave_out(&mut self, paths: &[RepoPath]) {

@@ -16,6 +16,7 @@ use crate::{
         budget::{Demand, Spent},
         change::transaction::Transacted,
         life::attempts::{Aside, AttemptState, Taken},
+        position,
         reply::{self, Recorded, answer_of},
     },
     record::{
@@ -361,14 +362,15 @@ pub(in crate::host) fn is_same(one: &Value, other: &Value) -> bool {
     one == other || hash(one).is_some_and(|one| hash(other) == Some(one))
 }
 
-/// The last record of each call, without those on which a session ended that waits.
+/// The last record of each call, without those on which a session ended that waits. Each branch of a graph may wait for one.
 fn answered(records: &[Record]) -> BTreeMap<String, usize> {
     let mut answered = BTreeMap::new();
-    let mut last: Option<(&str, &event::Call)> = None;
-    let end = |answered: &mut BTreeMap<String, usize>, last: Option<(&str, &event::Call)>, suspended: bool| {
-        let Some((position, call)) = last else { return };
-        if is_for_later(call, suspended) && !(is_stream(call) && was_seen(records, position)) {
-            answered.remove(position);
+    let mut last: BTreeMap<&str, (&str, &event::Call)> = BTreeMap::new();
+    let end = |answered: &mut BTreeMap<String, usize>, last: BTreeMap<&str, (&str, &event::Call)>, suspended: bool| {
+        for (position, call) in last.into_values() {
+            if is_for_later(call, suspended) && !(is_stream(call) && was_seen(records, position)) {
+                answered.remove(position);
+            }
         }
     };
     for (at, record) in records.iter().enumerate() {
@@ -376,11 +378,11 @@ fn answered(records: &[Record]) -> BTreeMap<String, usize> {
             Event::Call(call) => {
                 answered.insert(record.position.clone(), at);
                 if may_be_last(call) {
-                    last = Some((record.position.as_str(), call));
+                    last.insert(position::branch(&record.position), (record.position.as_str(), call));
                 }
             }
-            Event::RunSuspended(_) => end(&mut answered, last.take(), true),
-            Event::RunResumed(_) => end(&mut answered, last.take(), false),
+            Event::RunSuspended(_) => end(&mut answered, std::mem::take(&mut last), true),
+            Event::RunResumed(_) => end(&mut answered, std::mem::take(&mut last), false),
             _ => {}
         }
     }

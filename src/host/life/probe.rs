@@ -18,6 +18,7 @@ use crate::{
     system::{
         git::Renames,
         journal::{self, FileSystem},
+        language_server::NoServers,
         workspace::{Kind, Proposed, Workspace},
     },
 };
@@ -117,7 +118,15 @@ fn request(context: &Context, run: &RunFolder) -> Result<Request, Error> {
     let view = context.view();
     let cancel = context.options.cancel.as_ref();
     let proposal = adapter.propose(
-        &adapter::Context { view, threads: 1, cancel, renames: &|| Ok(Renames::default()), progress: &|_, _| {} },
+        &adapter::Context {
+            view,
+            run: None,
+            threads: 1,
+            cancel,
+            renames: &|| Ok(Renames::default()),
+            servers: &NoServers,
+            progress: &|_, _| {},
+        },
         &invocation,
     )?;
     let write = |name: &str, bytes: serde_json::Result<Vec<u8>>| {

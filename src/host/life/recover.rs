@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::outcome::listed;
+use super::{
+    outcome::listed,
+    pre_images::{moves, standing_transactions},
+};
 use crate::{
     base::{
+        change::Stamp,
         error::{Code, Error},
         path::RepoPath,
         text::counted,
@@ -149,6 +153,7 @@ impl Recovery {
         for name in &journal::open_transactions(folder.path())? {
             recovery.end_transaction(context, &folder, &mut chain, name)?;
         }
+        recovery.changed = standing_files(&folder)?;
         journal::sweep(folder.path())?;
         exec::clear(run, &context.options.environment)?;
         // A run that had gone on after it stopped is not what it was when it stopped.
@@ -161,6 +166,7 @@ impl Recovery {
             None => true,
             Some(head) => chain.tip().0 > head.seq && went_on(head)?,
         };
+        recovery.had_ended = !died;
         if died {
             match set_aside_dead(context, &folder, &mut chain, &lease) {
                 Ok(files) => recovery.set_aside = files,
@@ -239,7 +245,7 @@ impl Recovery {
     }
 
     fn outcome(&self) -> String {
-        let Recovery { run, files, set_aside, .. } = self;
+        let Recovery { run, files, set_aside, changed, had_ended, .. } = self;
         if *set_aside > 0 {
             let files = counted(*set_aside, "file");
             return format!(
@@ -248,7 +254,12 @@ impl Recovery {
         }
         let files = counted(*files, "file");
         match (self.undone, self.finished, self.standing) {
-            (0, 0, 0) => format!("Run {run} had died between its changes; its record is closed."),
+            (0, 0, 0) if *had_ended => format!("Run {run} had ended when its process died; nothing is left to do."),
+            (0, 0, 0) if *changed == 0 => format!("Run {run} had died and has changed nothing; its record is closed."),
+            (0, 0, 0) => format!(
+                "Run {run} had died between its changes; those of {} stand. `nrv rollback {run}` undoes them.",
+                counted(*changed, "file")
+            ),
             (_, _, n) if n > 0 => format!(
                 "Run {run} had died while it was undone; its change of {files} stands. `nrv rollback {run}` undoes it."
             ),
@@ -257,6 +268,15 @@ impl Recovery {
             _ => format!("Run {run} had died; its changes of {files} were undone or finished."),
         }
     }
+}
+
+/// The number of files that a run has changed, by the transactions that stand.
+fn standing_files(folder: &RunFolder) -> Result<usize, Error> {
+    let mut files: BTreeMap<RepoPath, (Option<Stamp>, Option<Stamp>)> = BTreeMap::new();
+    for entry in standing_transactions(&moves(folder)?).into_iter().flat_map(|one| one.entries) {
+        files.entry(entry.path).or_insert((entry.before, entry.after)).1 = entry.after;
+    }
+    Ok(files.values().filter(|(before, after)| before != after).count())
 }
 
 /// The files that an error names.
@@ -300,5 +320,19 @@ fn missing_outcome(records: &[Record], transaction: &str, outcome: &journal::Rec
         // It was recorded and then taken back; its pack is in the record and stays.
         (false, Some(true)) => Some(Kind::Revoked),
         (false, None) => Some(Kind::UndoneAfterCrash),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentence_says_what_stands() {
+        let sentence =
+            |changed, had_ended| Recovery { run: "r".to_owned(), changed, had_ended, ..Recovery::default() }.sentence();
+        assert_eq!(sentence(0, false), "Run r had died and has changed nothing; its record is closed.");
+        assert!(sentence(2, false).contains("those of 2 files stand"));
+        assert!(sentence(0, true).contains("had ended"));
     }
 }

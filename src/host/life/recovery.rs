@@ -19,6 +19,11 @@ pub struct Recovery {
     pub set_aside: usize,
     /// How many files were in the transactions.
     pub files: usize,
+    /// How many files the run had changed before, whose changes stand.
+    pub changed: usize,
+    /// True if the run had ended, and only its lease was left.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub had_ended: bool,
     /// Files that somebody else changed meanwhile, left alone.
     pub foreign: Vec<RepoPath>,
     /// True if nothing but its record said that it had died: its lease was gone.

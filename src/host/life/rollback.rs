@@ -10,9 +10,15 @@ use crate::{
         path::{RepoPath, protected},
     },
     host::{
-        Asked, Context, Finished, Flags, Host, Request, Sink,
-        change::restored::{Restored, restore_targets, undo_refused},
-        life::pre_images::{moves, standing_transactions},
+        Asked, Context, Finished, Flags, Host, Overview, Request, Sink,
+        change::{
+            restored::{Restored, remaining_targets, undo_refused},
+            transaction::Transacted,
+        },
+        life::{
+            outcome::overviews,
+            pre_images::{moves, standing_transactions},
+        },
         terms::Terms,
     },
     record::{self, RunFolder},
@@ -34,7 +40,7 @@ pub struct RolledBack {
     pub finished: Finished,
 }
 
-/// Undoes a run that is over, in a run of its own.
+/// Undoes a run that is over, in a run of its own. Of a run of which positions were undone by themselves, the rest is undone.
 ///
 /// `undo_refused` names the files that changed since; with `keep_later` those are left alone. In a dry run nothing is
 /// written and the result says what would be.
@@ -87,7 +93,8 @@ impl Host<'_> {
         check_record(self.run.context, folder)?;
         check_contents(folder)?;
         let standing = standing_transactions(&moves(folder)?);
-        let restored = restore_targets(folder, &standing, keep_later)?;
+        let partial = partial_rollbacks(self.run.context, folder.id())?;
+        let restored = remaining_targets(self.run.context, (folder, &standing), &partial, keep_later)?;
         self.run.check_permitted(&restored)?;
         let prefixes: Vec<String> = restored.paths().iter().map(ToString::to_string).collect();
         if prefixes.is_empty() {
@@ -132,10 +139,25 @@ pub(super) fn check_record(context: &Context, folder: &RunFolder) -> Result<(), 
         .hint(format!("`nrv runs verify {}` names everything; pre-images are in its `packs` folder", folder.id())))
 }
 
+/// The transactions that undid positions of a run by themselves, in later runs whose records are as they were written.
+fn partial_rollbacks(context: &Context, id: &str) -> Result<Vec<Transacted>, Error> {
+    let subject = format!("rollback of {id} at ");
+    let is_partial = |run: &Overview| run.is_rollback && run.subject.starts_with(&subject);
+    let mut partial = Vec::new();
+    for run in overviews(context)?.into_iter().filter(is_partial) {
+        // One whose record was removed says nothing.
+        let Some(folder) = context.runs.find(&run.run) else { continue };
+        check_record(context, &folder)?;
+        partial.extend(standing_transactions(&moves(&folder)?));
+    }
+    Ok(partial)
+}
+
 /// Files that a run changed and that are not as it left them.
 pub fn changed_since(context: &Context, folder: &RunFolder) -> Vec<RepoPath> {
-    let restored = moves(folder)
-        .map(|records| standing_transactions(&records))
-        .and_then(|standing| restore_targets(folder, &standing, true));
+    let restored = moves(folder).map(|records| standing_transactions(&records)).and_then(|standing| {
+        let partial = partial_rollbacks(context, folder.id())?;
+        remaining_targets(context, (folder, &standing), &partial, true)
+    });
     restored.and_then(|mut restored| restored.changed_since(context, false)).unwrap_or_default()
 }

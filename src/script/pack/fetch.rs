@@ -14,7 +14,7 @@ use crate::{
         error::{Code, Error},
         path::RepoPath,
     },
-    service::exec::look_up,
+    service::exec::{PrivateFolder, look_up},
     system::{
         git::commit_files,
         process::{
@@ -133,10 +133,7 @@ impl GitSource {
 ///
 /// `invalid_input` for links and submodules among them.
 pub fn fetch(source: &GitSource, folder: &str, surroundings: &Surroundings<'_>) -> Result<Files, Error> {
-    let place = tempfile::Builder::new()
-        .prefix("nrv-pack-")
-        .tempdir()
-        .map_err(|error| Error::io("no temporary folder can be made", &error))?;
+    let place = PrivateFolder::make("pack")?;
     let git_dir = place.path().join("pack.git");
     let git_folder = git_dir.to_str().map(str::to_owned).ok_or_else(|| {
         Error::new(Code::Io, "the folder for temporary files has a name that is not UTF-8")

@@ -1,17 +1,25 @@
 //! The private folder of one command: outside of the tree, unreadable for others, removed when the command is done.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, DirBuilder, Permissions},
     io,
-    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+    os::{
+        fd::OwnedFd,
+        unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+    },
     path::{Path, PathBuf},
 };
+
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
 
 use crate::base::error::{Code, Error};
 
 /// The places for private folders, in the order of preference, after `TMPDIR`. The last one is memory.
 const PLACES: &[&str] = &["/var/tmp", "/tmp", "/dev/shm"];
+
+/// The number of times that a folder is made, should others remove it.
+const ATTEMPTS: usize = 8;
 
 /// A private folder, removed when this is dropped.
 #[derive(Debug)]
@@ -49,6 +57,14 @@ impl Desk {
         Ok(path)
     }
 
+    /// Makes a named pipe on it.
+    pub(super) fn pipe(&self, name: &str) -> Result<PathBuf, Error> {
+        let path = self.folder.join(name);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+            .map_err(|error| failed(&path, &error.into()))?;
+        Ok(path)
+    }
+
     /// Writes a file on it.
     #[expect(clippy::disallowed_methods, reason = "a private file outside of the tree")]
     pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Error> {
@@ -67,18 +83,77 @@ impl Drop for Desk {
 
 /// A private folder for a program that is no command of a run, removed when this is dropped, whatever the program left in it.
 #[derive(Debug)]
-pub struct PrivateFolder(Desk);
+pub struct PrivateFolder {
+    // Dropped first: nobody else may have the lock while the folder is removed.
+    desk: Desk,
+    /// The lock of a folder of no run. The system gives it up when the process dies.
+    _lock: Option<OwnedFd>,
+}
 
 impl PrivateFolder {
-    /// Makes a folder whose name holds this word, where temporary files are.
+    /// Makes a folder of a run, where temporary files are. [`clear`] of the run removes what a killed process left.
+    pub fn of_run(run: &str) -> Result<Self, Error> {
+        Ok(PrivateFolder { desk: Desk::make(&tempfile::env::temp_dir(), run)?, _lock: None })
+    }
+
+    /// Makes a folder of no run, whose name holds this word. Folders of the word that killed processes left are removed before.
     pub fn make(word: &str) -> Result<Self, Error> {
-        Desk::make(&tempfile::env::temp_dir(), word).map(PrivateFolder)
+        Self::make_in(&tempfile::env::temp_dir(), word)
+    }
+
+    fn make_in(place: &Path, word: &str) -> Result<Self, Error> {
+        for folder in folders(place, word) {
+            // A living process has the lock of its own.
+            if let Ok(_lock) = lock(&folder) {
+                // What can't be removed is no matter of this folder.
+                let _ = remove(&folder);
+            }
+        }
+        let mut failure = None;
+        for _ in 0..ATTEMPTS {
+            let desk = Desk::make(place, word)?;
+            match lock(&desk.folder) {
+                Ok(lock) => return Ok(PrivateFolder { desk, _lock: Some(lock) }),
+                // Another process took it for one that was left.
+                Err(error) => failure = Some(failed(&desk.folder, &error)),
+            }
+        }
+        Err(failure.unwrap_or_else(no_place))
     }
 
     /// Its path.
     pub fn path(&self) -> &Path {
-        &self.0.folder
+        &self.desk.folder
     }
+
+    /// Makes an empty folder in it.
+    pub fn folder(&self, name: &str) -> Result<PathBuf, Error> {
+        self.desk.folder(name)
+    }
+}
+
+/// Locks a folder that exists. A process that dies gives it up.
+fn lock(folder: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(folder, flags, Mode::empty())?;
+    rustix::fs::flock(&opened, FlockOperation::NonBlockingLockExclusive)?;
+    // It may have been removed before it was locked.
+    rustix::fs::stat(folder)?;
+    Ok(opened)
+}
+
+/// The private folders of a word in a place that belong to this user.
+fn folders(place: &Path, word: &str) -> Vec<PathBuf> {
+    let user = rustix::process::geteuid().as_raw();
+    let prefix = format!("nrv-{word}-");
+    let Ok(entries) = fs::read_dir(place) else { return Vec::new() };
+    let is_its = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        name.to_str().and_then(|name| name.strip_prefix(&prefix)).is_some_and(|end| !end.contains('-'))
+    };
+    // Where everybody may write, anybody may make a folder of that name.
+    let is_own = |entry: &fs::DirEntry| entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == user);
+    entries.flatten().filter(is_its).filter(is_own).map(|entry| entry.path()).collect()
 }
 
 /// An error on a private file or folder.
@@ -127,23 +202,13 @@ fn existing(environment: &BTreeMap<String, String>) -> Vec<PathBuf> {
     places
 }
 
-/// Removes the private folders of a run's commands.
+/// Removes the private folders of a run's commands and adapters.
 pub fn clear(run: &str, environment: &BTreeMap<String, String>) -> Result<(), Error> {
-    let user = rustix::process::geteuid().as_raw();
-    let prefix = format!("nrv-{run}-");
-    for place in existing(environment) {
-        let Ok(entries) = fs::read_dir(&place) else { continue };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let is_of_run =
-                name.to_str().and_then(|name| name.strip_prefix(&prefix)).is_some_and(|end| !end.contains('-'));
-            // Where everybody may write, anybody may make a folder of that name.
-            let is_own = || entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == user);
-            if is_of_run && is_own() {
-                let path = entry.path();
-                remove(&path).map_err(|error| Error::io(format!("`{}` can't be removed", path.display()), &error))?;
-            }
-        }
+    // Adapters have theirs where this process keeps temporary files.
+    let of_adapters = fs::canonicalize(tempfile::env::temp_dir()).ok();
+    let places: BTreeSet<PathBuf> = existing(environment).into_iter().chain(of_adapters).collect();
+    for path in places.iter().flat_map(|place| folders(place, run)) {
+        remove(&path).map_err(|error| Error::io(format!("`{}` can't be removed", path.display()), &error))?;
     }
     Ok(())
 }
@@ -233,6 +298,27 @@ mod tests {
         fs::write(place.path().join("nrv-r1-file"), "x").unwrap();
         clear("r1", &environment(&place)).unwrap();
         assert_eq!(names(&place), ["nrv-r1-2-abc", "nrv-r1-file", "nrv-r2-abc", "other"]);
+    }
+
+    #[test]
+    fn a_folder_that_a_dead_process_left_is_removed_and_one_in_use_is_not() {
+        let place = tempfile::tempdir().unwrap();
+        for name in ["nrv-pack-abc", "nrv-pack-x-y", "nrv-r1-abc"] {
+            fs::create_dir_all(place.path().join(name).join("inner")).unwrap();
+        }
+        let one = PrivateFolder::make_in(place.path(), "pack").unwrap();
+        let two = PrivateFolder::make_in(place.path(), "pack").unwrap();
+        assert!(one.path().exists() && two.path().exists() && one.path() != two.path());
+        assert_eq!(names(&place).len(), 4);
+        // As the system does at the death of a process.
+        let PrivateFolder { desk, _lock: lock } = one;
+        drop(lock);
+        let left = desk.folder.clone();
+        std::mem::forget(desk);
+        let three = PrivateFolder::make_in(place.path(), "pack").unwrap();
+        assert!(!left.exists() && two.path().exists());
+        drop((two, three));
+        assert_eq!(names(&place), ["nrv-pack-x-y", "nrv-r1-abc"]);
     }
 
     #[test]

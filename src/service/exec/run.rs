@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{
     changes::{self, Candidates, Changes},
+    conversation::Conversation,
     copy::Copy,
     foreign,
     prepared::Prepared,
@@ -32,6 +33,14 @@ pub struct Done {
     pub before: Vec<Option<Content>>,
 }
 
+/// The caller's part in a command that runs.
+struct Hooks<'h, 'c> {
+    /// Called just before the start.
+    ready: &'h mut dyn FnMut(&Confinement) -> Result<(), Error>,
+    /// Both directions of its standard streams; if none, it reads its standard input as a file.
+    conversation: Option<&'h mut Conversation<'c>>,
+}
+
 impl Prepared<'_> {
     /// Runs the command to its end and reads its changes back.
     ///
@@ -39,29 +48,38 @@ impl Prepared<'_> {
     /// one that had to succeed, are not read back. `stale_preimage` if another process changed a file below `writes` meanwhile,
     /// `permission_denied` if the command changed a file outside of them.
     pub fn run(self, ready: &mut dyn FnMut(&Confinement) -> Result<(), Error>) -> Result<Done, Error> {
+        self.start(&mut Hooks { ready, conversation: None })
+    }
+
+    /// As [`Prepared::run`], in a conversation: standard input stays open, and stdout is heard as it comes.
+    pub fn converse(
+        self,
+        ready: &mut dyn FnMut(&Confinement) -> Result<(), Error>,
+        conversation: &mut Conversation<'_>,
+    ) -> Result<Done, Error> {
+        self.start(&mut Hooks { ready, conversation: Some(conversation) })
+    }
+
+    fn start(&self, hooks: &mut Hooks<'_, '_>) -> Result<Done, Error> {
         let places = private_folder::places(&self.root, self.ctx.environment)?;
         let mut why = String::new();
         for place in private_folder::one_of_each_file_system(&places) {
-            match self.on_stage(place, ready)? {
+            match self.on_stage(place, hooks)? {
                 Ok(done) => return Ok(done),
                 Err(reason) => why = reason,
             }
         }
-        self.on_copy(&places, &why, ready)
+        self.on_copy(&places, &why, hooks)
     }
 
     /// As [`Prepared::run`], on a copy of the tree even if the kernel supports views.
     pub fn run_on_copy(self, ready: &mut dyn FnMut(&Confinement) -> Result<(), Error>) -> Result<Done, Error> {
         let places = private_folder::places(&self.root, self.ctx.environment)?;
-        self.on_copy(&places, "none was asked for", ready)
+        self.on_copy(&places, "none was asked for", &mut Hooks { ready, conversation: None })
     }
 
     /// Runs the command on a view over the tree; the inner error is the reason that there is none.
-    fn on_stage(
-        &self,
-        place: &Path,
-        ready: &mut dyn FnMut(&Confinement) -> Result<(), Error>,
-    ) -> Result<Result<Done, String>, Error> {
+    fn on_stage(&self, place: &Path, hooks: &mut Hooks<'_, '_>) -> Result<Result<Done, String>, Error> {
         let Ok(desk) = Desk::make(place, self.ctx.run) else {
             return Ok(Err(format!("no private folder can be made in `{}`", place.display())));
         };
@@ -69,7 +87,7 @@ impl Prepared<'_> {
         let upper = stage.upper.clone();
         let laid = foreign::lay(self, &upper)?;
         let launch = Launch { stage: Some(stage), ..stage::launch(self, &desk, self.root.clone())? };
-        match self.launch(&launch, ready) {
+        match self.launch(&launch, &desk, hooks) {
             Ok(ended) => self.done(ended, || upper_layer::read(&self.ctx, &self.scope, &upper, &laid)).map(Ok),
             Err(NotStarted::NoStage(reason)) => Ok(Err(reason)),
             Err(NotStarted::Unconfined(missing)) => Err(unconfined(&missing)),
@@ -78,12 +96,7 @@ impl Prepared<'_> {
     }
 
     /// Runs the command on a copy of the tree.
-    fn on_copy(
-        &self,
-        places: &[PathBuf],
-        why: &str,
-        ready: &mut dyn FnMut(&Confinement) -> Result<(), Error>,
-    ) -> Result<Done, Error> {
+    fn on_copy(&self, places: &[PathBuf], why: &str, hooks: &mut Hooks<'_, '_>) -> Result<Done, Error> {
         let no_overlay =
             format!("no overlay: {why}; the command worked on a copy of the tree without `.git`, in another folder");
         if self.ctx.exec.sandbox == policy::Sandbox::Require {
@@ -105,7 +118,10 @@ impl Prepared<'_> {
             }
             less
         };
-        match self.launch(&launch, &mut |confinement| ready(&lessen(confinement))) {
+        let Hooks { ready, conversation } = hooks;
+        let mut ready = |confinement: &Confinement| ready(&lessen(confinement));
+        let mut hooks = Hooks { ready: &mut ready, conversation: conversation.as_deref_mut() };
+        match self.launch(&launch, &desk, &mut hooks) {
             Ok(mut ended) => {
                 ended.confinement = lessen(&ended.confinement);
                 self.done(ended, || copy.read(&self.ctx, &self.scope))
@@ -116,13 +132,13 @@ impl Prepared<'_> {
         }
     }
 
-    fn launch(
-        &self,
-        launch: &Launch,
-        ready: &mut dyn FnMut(&Confinement) -> Result<(), Error>,
-    ) -> Result<Ended, NotStarted> {
+    fn launch(&self, launch: &Launch, desk: &Desk, hooks: &mut Hooks<'_, '_>) -> Result<Ended, NotStarted> {
         let _section = self.ctx.critical.entered();
-        sandbox::launch(launch, self.ctx.supervisor, self.ctx.cancel, ready)
+        let (supervisor, cancel) = (self.ctx.supervisor, self.ctx.cancel);
+        match &mut hooks.conversation {
+            None => sandbox::launch(launch, supervisor, cancel, hooks.ready),
+            Some(conversation) => conversation.launch(launch, desk, (supervisor, cancel), hooks.ready),
+        }
     }
 
     /// Reads back the changes of a command that ended by itself.

@@ -119,12 +119,13 @@ impl Command {
         let stop = Arc::new(AtomicBool::new(false));
         let of_cancel = Arc::clone(&stop);
         let _listener = cancel.listen(move || of_cancel.store(true, Ordering::Relaxed));
-        let ended = sandbox::launch_heard(&launch, &self.options.supervisor, &stop, &mut |bytes| {
+        let mut heard = |bytes: &[u8]| {
             lines.take(bytes)?;
             // Nothing that comes after the end matters.
             stop.fetch_or(lines.end.is_some(), Ordering::Relaxed);
             Ok(())
-        });
+        };
+        let ended = sandbox::launch_heard(&launch, &self.options.supervisor, &stop, &mut |_| Ok(()), &mut heard);
         if cancel.is_cancelled() {
             return Err(cancelled());
         }

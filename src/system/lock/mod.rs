@@ -5,7 +5,6 @@
 #![expect(clippy::disallowed_methods, reason = "this room owns the lease files below `.runs/locks`")]
 
 use std::{
-    collections::BTreeSet,
     fs::{self, File, OpenOptions, TryLockError},
     io::{ErrorKind, Read, Seek, SeekFrom, Write},
     os::unix::fs::OpenOptionsExt,
@@ -18,7 +17,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    base::error::{Code, Error},
+    base::{
+        error::{Code, Error},
+        path::prefix::overlap,
+    },
     system::clock::Stopwatch,
 };
 
@@ -369,17 +371,6 @@ fn overwrite(file: &mut File, new: &[u8], old: &[u8]) -> std::io::Result<()> {
     })
 }
 
-/// True if a prefix of either list is at or beneath one of the other.
-fn overlap(ours: &[String], theirs: &[String]) -> bool {
-    let (ours, theirs): (BTreeSet<&str>, BTreeSet<&str>) =
-        (ours.iter().map(String::as_str).collect(), theirs.iter().map(String::as_str).collect());
-    let beneath = |outer: &BTreeSet<&str>, inner: &str| {
-        let folders = inner.match_indices('/').map(|(at, _)| &inner[..at]);
-        folders.chain(["", inner]).any(|prefix| outer.contains(prefix))
-    };
-    ours.iter().any(|path| beneath(&theirs, path)) || theirs.iter().any(|path| beneath(&ours, path))
-}
-
 /// The paths of a claim for people: all of a few, some of many.
 fn shown(paths: &[String]) -> String {
     const MOST: usize = 5;
@@ -562,15 +553,6 @@ mod tests {
         fs::write(&path, "{\"fence\":2,\"paths\":[\"x\"]},\"b\"]}").unwrap();
         let claim = read_claim(&mut File::open(&path).unwrap(), &path).unwrap();
         assert_eq!((claim.fence, claim.paths), (2, vec!["x".to_owned()]));
-    }
-
-    #[test]
-    fn overlap_is_by_component() {
-        let overlap = |a: &str, b: &str| overlap(&[a.to_owned()], &[b.to_owned()]);
-        assert!(
-            overlap("a", "a/b") && overlap("a/b", "a") && overlap("", "x") && overlap("x", "") && overlap("a", "a")
-        );
-        assert!(overlap("a/b/c", "a") && !overlap("a", "ab") && !overlap("a/b", "a/c") && !overlap("a/b", "b"));
     }
 
     #[test]

@@ -144,15 +144,8 @@ impl Task {
         site.commit();
         let before = site.tree();
         let after = self.done(&before);
-        let command: &'static [&'static str] = match self.tool {
-            "json_schema_migrator" => &["dta", "run", "json_schema_migrator", "--input", "../input.json", "--yes"],
-            "intra_repo_link_fixer" => &["dta", "run", "intra_repo_link_fixer", "--input", "../input.json", "--yes"],
-            "code_rewrite" => &["dta", "run", "code_rewrite", "--input", "../input.json", "--yes"],
-            "rename_refactor" => &["dta", "run", "rename_refactor", "--input", "../input.json", "--yes"],
-            "heading_case" => &["dta", "run", "heading_case", "--input", "../input.json", "--yes"],
-            _ => &["dta", "run", "sort_imports", "--input", "../input.json", "--yes"],
-        };
-        kill_again_and_again(&Bench::of(site, command, before, after), FILES);
+        let command = ["dta", "run", self.tool, "--input", "../input.json", "--yes"];
+        kill_again_and_again(&Bench::of(site, &command, before, after), FILES);
     }
 }
 

@@ -1,10 +1,16 @@
 //! Adapters that are programs: batches as JSON on stdin, answers as JSON on stdout.
 #![expect(clippy::disallowed_methods, reason = "tests look for programs and make files executable")]
 
+use std::path::{Path, PathBuf};
+
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::run;
-use crate::support::{need, site::Site};
+use crate::support::{
+    need,
+    site::{Running, Site, wait_until},
+};
 
 /// The shipped example.
 pub(super) const SORT: &str = include_str!("../../../dta/sort_imports.py");
@@ -306,4 +312,56 @@ fn in_ci_its_files_are_those_that_were_approved() {
     site.script("dta/sort_imports.py", &SORT.replace("sorted(", "list("));
     let (code, stderr) = in_ci();
     assert!(code == 3 && stderr.contains("differs from its approval"), "{stderr}");
+}
+
+#[test]
+fn a_verifier_that_takes_too_long_leaves_no_private_folder() {
+    let mark = tempfile::Builder::new().prefix("here-").tempfile().unwrap();
+    let mark = mark.path().file_name().unwrap().to_str().unwrap();
+    let Some(site) = site_of(TABLE, &waits_in("measure", mark)) else { return };
+    let mut input = invocation("apply");
+    input["constraints"]["timeout_ms"] = json!(3000);
+    run(&site, &input, &["--yes"]).exits(4).says("took longer than");
+    assert_eq!(in_private_folders(&[Path::new("/tmp")], mark), [] as [PathBuf; 0]);
+}
+
+/// The shipped example, which makes a file of its own in a phase and then does not come to an end.
+fn waits_in(phase: &str, file: &str) -> String {
+    format!(
+        "import io, json, os, sys, time\ntext = sys.stdin.read()\nif json.loads(text)['phase'] == '{phase}':\n    \
+         open(os.environ['TMPDIR'] + '/{file}', 'w').close()\n    time.sleep(600)\nsys.stdin = io.StringIO(text)\n{SORT}"
+    )
+}
+
+/// The files of that name in private folders, those of the verifier among them, which knows no `TMPDIR`.
+fn in_private_folders(places: &[&Path], file: &str) -> Vec<PathBuf> {
+    let is_private = |entry: &walkdir::DirEntry| {
+        entry.depth() != 1 || entry.file_name().to_str().is_some_and(|name| name.starts_with("nrv-"))
+    };
+    let entries = |place: &&Path| walkdir::WalkDir::new(place).max_depth(3).into_iter().filter_entry(is_private);
+    let found = places.iter().flat_map(entries).filter_map(Result::ok).filter(|entry| entry.file_name() == file);
+    found.map(walkdir::DirEntry::into_path).collect()
+}
+
+#[test]
+fn the_recovery_of_a_killed_run_removes_the_private_folders_of_its_programs() {
+    for phase in ["discover", "propose", "measure"] {
+        let mark = tempfile::Builder::new().prefix("here-").tempfile().unwrap();
+        let mark = mark.path().file_name().unwrap().to_str().unwrap();
+        let Some(site) = site_of(TABLE, &waits_in(phase, mark)) else { return };
+        let temporary = site.root().with_file_name("temporary");
+        std::fs::create_dir(&temporary).unwrap();
+        site.write("../input.json", invocation("apply").to_string());
+        let mut command = site.command(&["dta", "run", "sort_imports", "--input", "../input.json", "--yes"]);
+        let mut running = Running(command.env("TMPDIR", &temporary).spawn().unwrap());
+        let marked = || in_private_folders(&[&temporary, Path::new("/tmp")], mark);
+        wait_until("the program was started", || !marked().is_empty() || running.has_ended());
+        assert!(!running.has_ended());
+        running.signal(Signal::KILL);
+        running.end();
+        let recovered = site.command(&["recover"]).env("TMPDIR", &temporary).output().unwrap();
+        assert!(recovered.status.success(), "{recovered:?}");
+        assert_eq!(marked(), [] as [PathBuf; 0], "{phase}");
+        assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0, "{phase}");
+    }
 }

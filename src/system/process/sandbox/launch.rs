@@ -72,9 +72,10 @@ pub fn launch_heard(
     launch: &Launch,
     supervisor: &Program,
     cancel: &AtomicBool,
+    ready: &mut dyn FnMut(&Confinement) -> Result<(), Error>,
     heard: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
 ) -> Result<Ended, NotStarted> {
-    Start { launch, supervisor, cancel, ready: &mut |_| Ok(()), heard }.run()
+    Start { launch, supervisor, cancel, ready, heard }.run()
 }
 
 /// The start of a program.
