@@ -211,7 +211,7 @@ impl Toolkit {
         for (command, n) in commands.iter().zip(1..) {
             match host.perform(&Position::nth(n), Call::ExecRun(Box::new(command.clone())), &mut Silent) {
                 Ok(reply) => outcomes.push(reply),
-                Err(error) if error.code().is_final() => {
+                Err(error) if error.is_final() => {
                     return host.finish(Err(error.clone()), &mut Silent).and(Err(error));
                 }
                 Err(error) => outcomes.push(json!({"error": error})),

@@ -26,28 +26,22 @@ use crate::{
 };
 
 pub(super) fn edit(here: &Here, arguments: &EditArguments, out: &mut Output) -> Result<u8, Error> {
-    let (tool, one) = match &arguments.command {
-        None => return answer_lines(here, out),
+    match &arguments.command {
+        None => answer_lines(here, out),
         Some(_) if arguments.jsonl => {
-            return Err(Error::new(Code::Usage, "`--jsonl` takes requests from stdin, not from a subcommand"));
+            Err(Error::new(Code::Usage, "`--jsonl` takes requests from stdin, not from a subcommand"))
         }
-        Some(EditCommand::Find(query)) => return find(here, query, out),
+        Some(EditCommand::Find(query)) => find(here, query, out),
         Some(EditCommand::Tools { by }) => {
             out.document(&micro::definitions((*by).into()));
-            return Ok(0);
+            Ok(0)
         }
-        Some(EditCommand::AddAriaAttribute(one)) => (Tool::AddAriaAttribute, one),
-        Some(EditCommand::UpdateClassName(one)) => (Tool::UpdateClassName, one),
-        Some(EditCommand::UpdateImport(one)) => (Tool::UpdateImport, one),
-        Some(EditCommand::UpdatePropValue(one)) => (Tool::UpdatePropValue, one),
-        Some(EditCommand::UpdateStyleValue(one)) => (Tool::UpdateStyleValue, one),
-        Some(EditCommand::UpdateTextContent(one)) => (Tool::UpdateTextContent, one),
-    };
-    make(here, tool, one, out)
+        Some(EditCommand::Make(command)) => make(here, command.one(), out),
+    }
 }
 
 /// Makes one edit, in a run of its own.
-fn make(here: &Here, tool: Tool, one: &OneEdit, out: &mut Output) -> Result<u8, Error> {
+fn make(here: &Here, (tool, one): (Tool, &OneEdit), out: &mut Output) -> Result<u8, Error> {
     let flags = flags(one.mutation, false);
     needs_dry_run(one.mutation, flags)?;
     let edit = Edit::parse(tool, &Value::Object(params(here, one)?))?;

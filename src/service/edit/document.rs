@@ -9,7 +9,10 @@ use crate::{
         micro::{Handle, Kind},
         pulse::Pulse,
     },
-    format::site::{self, Format, Sites},
+    format::{
+        code::tree::Base,
+        site::{self, Format, Sites},
+    },
 };
 
 /// A place in a text: a site, and the bytes of it that are meant.
@@ -36,6 +39,8 @@ pub(super) struct Document<'a> {
     pub(super) text: &'a str,
     pub(super) format: Format,
     pub(super) sites: Sites,
+    /// The tree of a program, with which its edited text is read faster.
+    pub(super) base: Option<Base>,
     sha256: Sha256,
     /// The beginning of each line.
     starts: Vec<usize>,
@@ -49,10 +54,10 @@ pub(super) fn format_of(path: &str) -> Result<Format, Error> {
 impl<'a> Document<'a> {
     pub(super) fn read(path: &'a str, text: &'a str, pulse: Pulse<'_>) -> Result<Self, Error> {
         let format = format_of(path)?;
-        let sites = site::read(text, format, pulse).map_err(|error| error.detail("path", path))?;
+        let (sites, base) = site::read(text, format, pulse).map_err(|error| error.detail("path", path))?;
         let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
         let starts = std::iter::once(0).chain(ends).collect();
-        Ok(Document { path, text, format, sites, sha256: Sha256::of(text.as_bytes()), starts })
+        Ok(Document { path, text, format, sites, base, sha256: Sha256::of(text.as_bytes()), starts })
     }
 
     /// The line of a byte, from 1.

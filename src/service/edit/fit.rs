@@ -175,7 +175,9 @@ pub(super) fn attribute(document: &Document<'_>, place: &Place, edit: &Edit) -> 
     }
     let site = &document.sites.sites[place.site];
     let element = site.element.map(|at| &document.sites.elements[at]);
-    if element.is_some_and(|element| element.attributes.iter().any(|(key, _)| key.eq_ignore_ascii_case(name))) {
+    // Vue computes an attribute whose name follows `:` or `v-bind:`.
+    let own = |key: &str| key.strip_prefix("v-bind:").or_else(|| key.strip_prefix(':')).unwrap_or(key).to_owned();
+    if element.is_some_and(|element| element.attributes.iter().any(|(key, _)| own(key).eq_ignore_ascii_case(name))) {
         return Err(Error::new(Code::InvalidInput, format!("`<{}>` has `{name}` already", site.name.escape_debug()))
             .detail("path", document.path)
             .detail("line", document.line(place.range.start))

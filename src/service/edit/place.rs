@@ -119,13 +119,45 @@ fn classes(value: &str, old: &str) -> Vec<Range<usize>> {
 
 /// The places of a text in another, as whole words. Where it is all of a line, other places don't count.
 fn words(value: &str, old: &str, spelling: Spelling) -> Vec<Range<usize>> {
-    let found = words_in(value, old);
+    let mut found = words_in(value, old);
+    let units = units(value, spelling);
+    let cuts = |at: usize| units.iter().any(|unit| unit.start < at && at < unit.end);
+    found.retain(|range| !cuts(range.start) && !cuts(range.end));
     let has_references = matches!(spelling, Spelling::Html(_) | Spelling::Jsx) && value.contains('&');
     if !found.is_empty() || !has_references {
         return found;
     }
     let decoded = Decoded::new(value.as_bytes(), &[Escape::Html]);
     words_in(&decoded.text, old).into_iter().map(|range| decoded.raw(range)).collect()
+}
+
+/// The references of markup or the escapes of a program in a value. Each is one character, of which no part is a word.
+fn units(value: &str, spelling: Spelling) -> Vec<Range<usize>> {
+    let sign = match spelling {
+        Spelling::Html(_) | Spelling::Jsx => '&',
+        Spelling::Text(_) | Spelling::Template => '\\',
+        _ => return Vec::new(),
+    };
+    let (mut units, mut at) = (Vec::new(), 0);
+    while let Some(found) = value[at..].find(sign) {
+        let start = at + found;
+        let rest = &value[start + 1..];
+        let inner = match sign {
+            '&' => {
+                rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '#').filter(|end| rest[*end..].starts_with(';'))
+            }
+            _ if rest.starts_with("u{") => rest.find('}'),
+            _ => None,
+        };
+        let length = match (inner, sign) {
+            (Some(end), _) => end + 1,
+            (None, '&') => 0,
+            (None, _) => rest.chars().next().map_or(0, char::len_utf8),
+        };
+        at = start + 1 + length;
+        units.push(start..at);
+    }
+    units
 }
 
 fn words_in(value: &str, old: &str) -> Vec<Range<usize>> {

@@ -9,7 +9,10 @@ use crate::{
         micro::{Edit, Kind, Tool},
         pulse::Pulse,
     },
-    format::site::{self, Element, Site, Sites, Spelling},
+    format::{
+        code::tree::Replaced,
+        site::{self, Element, Format, Markup, Site, Sites, Spelling},
+    },
 };
 
 /// `invalid_input` if the new text would add, remove or move anything but its own place.
@@ -20,9 +23,17 @@ pub(super) fn check(
     (edit, length): (&Edit, usize),
     pulse: Pulse<'_>,
 ) -> Result<(), Error> {
+    if let Some(mark) = opened(document, after, place, length) {
+        return Err(Error::new(Code::InvalidInput, format!("the new text can't stand there: it would begin `{mark}`"))
+            .detail("path", document.path)
+            .detail("line", document.line(place.range.start))
+            .hint("it begins an expression of a template, or a comment; write the change by `nrv.apply`"));
+    }
     let moves = Moves { edited: place.range.clone(), length };
     let expected = moves.expected(document, place, edit);
-    let found = site::read(after, document.format, pulse)?;
+    let replaced = Replaced { range: place.range.clone(), length };
+    let base = document.base.as_ref();
+    let found = site::read_edited((document.text, after), document.format, (base, &replaced), pulse)?;
     let same = found.errors <= expected.errors
         && found.rules == expected.rules
         && sorted(&found.sites) == sorted(&expected.sites)
@@ -35,6 +46,29 @@ pub(super) fn check(
         .detail("path", document.path)
         .detail("line", document.line(place.range.start))
         .hint("give a text without markup, expressions, quotes and declarations of its own"))
+}
+
+/// The mark that an edit adds to a page, alone or with the text around it, and with which something begins that has no end there.
+fn opened(document: &Document<'_>, after: &str, place: &Place, length: usize) -> Option<&'static str> {
+    let spelling = document.sites.sites[place.site].spelling;
+    let is_program = matches!(spelling, Spelling::Text(_) | Spelling::Template);
+    let engine: &[&str] = match document.format {
+        Format::Markup(Markup::Html) => &["{{", "{%", "<%", "<?"],
+        Format::Markup(Markup::Vue) if !is_program => &["{{"],
+        Format::Markup(Markup::Svelte | Markup::Vue) => &[],
+        Format::Script(_) | Format::Sheet(_) => return None,
+    };
+    // In a script, it hides the end of the script.
+    let comment = is_program.then_some("<!--");
+    let count = |mark: &str, text: &str, range: Range<usize>| {
+        let reach = mark.len() - 1;
+        let near = &text.as_bytes()[range.start.saturating_sub(reach)..(range.end + reach).min(text.len())];
+        memchr::memmem::find_iter(near, mark).count()
+    };
+    let start = place.range.start;
+    let is_new =
+        |mark: &&str| count(mark, after, start..start + length) > count(mark, document.text, place.range.clone());
+    engine.iter().copied().chain(comment).find(is_new)
 }
 
 /// Where the bytes of a text are after an edit.

@@ -171,3 +171,71 @@ fn a_search_gives_each_kind() {
     assert_eq!(all(Kind::Text), ["2:57 h", "3:3 i"]);
     assert_eq!(all(Kind::Element), ["2:11 d"]);
 }
+
+#[test]
+fn a_text_is_no_part_of_a_reference_or_of_an_escape() {
+    let text = |old: &str, new: &str| ("update_text_content", json!({"line": 1, "old": old, "new": new}));
+    for (path, page, old) in [
+        ("a.html", "<p>a &lt;b</p>\n", "lt"),
+        ("a.html", "<p>a &amp;b</p>\n", "amp"),
+        ("a.html", "<p>a &#38;b</p>\n", "38"),
+        ("a.tsx", "const a = <p>{\"a\\n\"}</p>;\n", "a\\"),
+        ("a.tsx", "const a = <p>{\"\\u{41} b\"}</p>;\n", "41"),
+    ] {
+        refused(path, page, text(old, "x"), Code::StalePreimage, "no text");
+    }
+    for (path, page, old, after) in [
+        ("a.html", "<p>a&amp;</p>\n", "a&", "<p>x</p>\n"),
+        ("a.html", "<p>a &amp; b</p>\n", "a", "<p>x &amp; b</p>\n"),
+        ("a.tsx", "const a = <p>a &amp;b</p>;\n", "a &", "const a = <p>xb</p>;\n"),
+        ("a.tsx", "const a = <p>{\"a \\n b\"}</p>;\n", "b", "const a = <p>{\"a \\n x\"}</p>;\n"),
+    ] {
+        let (tool, params) = text(old, "x");
+        assert_eq!(run(path, page, tool, params).unwrap(), after, "{page}");
+    }
+}
+
+#[test]
+fn nothing_begins_an_expression_of_a_template_or_hides_the_end_of_a_script() {
+    let text = |old: &str, new: &str| ("update_text_content", json!({"line": 1, "old": old, "new": new}));
+    for (path, page, (tool, params)) in [
+        ("a.html", "<p>a {{ b }}</p>\n", text("a", "{%")),
+        ("a.html", "<p>a</p>\n", text("a", "{{")),
+        ("a.html", "<p>{a}</p>\n", text("{a}", "{{a")),
+        ("a.html", "<p>{ a</p>\n", text("a", "{{")),
+        ("a.vue", "<template><p>a</p></template>\n", text("a", "{{")),
+        ("a.html", "<p class=\"a\">x</p>\n", ("update_class_name", json!({"line": 1, "old": "a", "new": "{{"}))),
+        (
+            "a.html",
+            "<p title=\"a\">x</p>\n",
+            ("update_prop_value", json!({"line": 1, "prop": "title", "old": "a", "new": "<?"})),
+        ),
+        (
+            "a.html",
+            "<p>x</p>\n",
+            ("add_aria_attribute", json!({"line": 1, "element": "p", "attribute": "aria-label", "value": "{%"})),
+        ),
+        (
+            "a.html",
+            "<script type=module>import a from './a'</script>\n",
+            ("update_import", json!({"line": 1, "old": "./a", "new": "<!--<script>"})),
+        ),
+        ("a.vue", "<script>cn('a')</script>\n", ("update_class_name", json!({"line": 1, "old": "a", "new": "<!--"}))),
+    ] {
+        refused(path, page, (tool, params), Code::InvalidInput, "it would begin");
+    }
+    let (tool, params) = text("a", "{b}");
+    assert_eq!(run("a.html", "<p>a</p>\n", tool, params).unwrap(), "<p>{b}</p>\n");
+    let (tool, params) = text("a {{", "b {{");
+    let _ = run("a.html", "<p>a {{ x</p>\n", tool, params).unwrap();
+}
+
+#[test]
+fn an_attribute_that_vue_computes_is_there_already() {
+    for page in
+        ["<template><p :aria-label=\"x\">y</p></template>\n", "<template><p v-bind:aria-label=\"x\">y</p></template>\n"]
+    {
+        let params = json!({"line": 1, "element": "p", "attribute": "aria-label", "value": "x"});
+        refused("a.vue", page, ("add_aria_attribute", params), Code::InvalidInput, "already");
+    }
+}

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::Mutation;
-use crate::base::micro::{By, Kind};
+use super::{Mutation, StrictTools};
+use crate::base::micro::{By, Kind, Tool};
 
 /// Arguments of `nrv edit`.
 #[derive(Debug, Args)]
@@ -28,6 +28,23 @@ pub(in crate::face::cli) struct EditArguments {
 /// Commands of `nrv edit`.
 #[derive(Debug, Subcommand)]
 pub(in crate::face::cli) enum EditCommand {
+    #[command(flatten)]
+    Make(MakeCommand),
+    /// Find targets, and print their handles
+    #[command(after_help = "Example:\n  nrv edit find --kind class --glob 'src/**/*.tsx' --name p-2 --json")]
+    Find(FindArguments),
+    /// Print the edits as tools for language models
+    #[command(after_help = "Example:\n  nrv edit tools --by selector --json")]
+    Tools {
+        /// Address of the targets
+        #[arg(long, value_enum, default_value_t = Address::Line)]
+        by: Address,
+    },
+}
+
+/// The edits, one a tool.
+#[derive(Debug, Subcommand)]
+pub(in crate::face::cli) enum MakeCommand {
     /// Add an ARIA attribute to an element
     #[command(
         name = "add_aria_attribute",
@@ -70,16 +87,20 @@ pub(in crate::face::cli) enum EditCommand {
         after_help = "Example:\n  nrv edit update_text_content --path a.html --line 9 --old Hello --new Welcome"
     )]
     UpdateTextContent(OneEdit),
-    /// Find targets, and print their handles
-    #[command(after_help = "Example:\n  nrv edit find --kind class --glob 'src/**/*.tsx' --name p-2 --json")]
-    Find(FindArguments),
-    /// Print the edits as tools for language models
-    #[command(after_help = "Example:\n  nrv edit tools --by selector --json")]
-    Tools {
-        /// Address of the targets
-        #[arg(long, value_enum, default_value_t = Address::Line)]
-        by: Address,
-    },
+}
+
+impl MakeCommand {
+    /// The tool, with its arguments.
+    pub(in crate::face::cli) fn one(&self) -> (Tool, &OneEdit) {
+        match self {
+            MakeCommand::AddAriaAttribute(one) => (Tool::AddAriaAttribute, one),
+            MakeCommand::UpdateClassName(one) => (Tool::UpdateClassName, one),
+            MakeCommand::UpdateImport(one) => (Tool::UpdateImport, one),
+            MakeCommand::UpdatePropValue(one) => (Tool::UpdatePropValue, one),
+            MakeCommand::UpdateStyleValue(one) => (Tool::UpdateStyleValue, one),
+            MakeCommand::UpdateTextContent(one) => (Tool::UpdateTextContent, one),
+        }
+    }
 }
 
 /// The address of targets.
@@ -143,6 +164,8 @@ pub(in crate::face::cli) struct OneEdit {
     pub(in crate::face::cli) relocate: bool,
     #[command(flatten)]
     pub(in crate::face::cli) mutation: Mutation,
+    #[command(flatten)]
+    pub(in crate::face::cli) tools: StrictTools,
 }
 
 /// Arguments of `nrv edit find`.
