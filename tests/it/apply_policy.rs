@@ -6,7 +6,7 @@ use std::{fs, os::unix::fs::symlink};
 
 use serde_json::{Value, json};
 
-use crate::support::site::{NEW, OLD, Site};
+use crate::support::site::{NEW, OLD, Site, invocation};
 
 fn workflow(permissions: &str, body: &str) -> String {
     format!("const WORKFLOW = #{{ name: \"apply\", permissions: #{{ {permissions} }} }};\n{body}\n")
@@ -57,10 +57,48 @@ fn under_strict_tools_the_files_of_an_adapter_are_its_own() {
         refused(&site, &workflow(permits, WRITE), 3, "permission_denied", "belongs to the adapter `link_updater`");
     assert_eq!(error["details"]["rules"], json!(["adapters.strict_tools"]));
     refused(&site, &workflow(permits, "nrv.apply.create(\"new/x.HTML\", \"x\")"), 3, "permission_denied", "x.HTML");
-    site.script("t.rhai", &workflow(permits, "nrv.apply.create(\"notes.txt\", \"x\")"));
+    site.script("t.rhai", &workflow(permits, "nrv.apply.create(\"notes.rs\", \"x\")"));
     site.nrv(&["run", "t.rhai"]).exits(0);
+    for name in ["a.md", "a.css", "a.svg", "a.txt", "a.json", "a.yaml", "a.toml"] {
+        refused(
+            &site,
+            &workflow(permits, &format!("nrv.apply.create(\"{name}\", \"x\")")),
+            3,
+            "permission_denied",
+            name,
+        );
+    }
     site.commit();
     site.migrate(&[]).exits(0);
+}
+
+#[test]
+fn under_strict_tools_a_command_may_not_change_the_files_of_an_adapter_either() {
+    let policy = "[adapters]\nstrict_tools = true\n[[exec.allow]]\nprefix = [\"touch\"]\n";
+    let site = Site::new(2).policy(policy);
+    for (name, code) in [("new.html", 3), ("new.rs", 0)] {
+        let run = format!("nrv.exec.check(#{{ program: \"touch\", args: [\"{name}\"], writes: [\"**\"] }})");
+        site.script("t.rhai", &workflow("write: [\"**\"], exec: [\"touch\"]", &run));
+        site.nrv(&["run", "t.rhai"]).exits(code);
+        assert_eq!(site.path(name).exists(), code == 0);
+    }
+}
+
+#[test]
+fn every_command_that_changes_files_takes_the_flag() {
+    let patch = "--- /dev/null\n+++ b/new.html\n@@ -0,0 +1 @@\n+x\n";
+    let edit = ["edit", "update_text_content", "--path", "site/a/p0.html", "--line", "2", "--old", "p0", "--new", "q0"];
+    for (arguments, stdin) in [(&["apply", "-"][..], patch), (&edit, "")] {
+        for (flag, code) in [(&["--strict-tools"][..], 3), (&[], 0)] {
+            let site = Site::new(2).policy("[adapters]\napproved = ['link_updater']\n");
+            let ran = site.nrv_with(&[arguments, &["--yes"], flag].concat(), stdin).exits(code);
+            assert_eq!(ran.stderr.contains("belongs to the adapter `link_updater`"), code == 3, "{ran:?}");
+        }
+    }
+    let site = Site::new(2);
+    let input = invocation("site/**", OLD, NEW).to_string();
+    let run = ["dta", "run", "link_updater", "--input", "-", "--strict-tools", "--yes"];
+    site.nrv_with(&run, &input).exits(0);
 }
 
 #[test]

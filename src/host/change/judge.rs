@@ -34,7 +34,8 @@ impl<'c> Judged<'c> {
     /// Judges a change, with the adapter that proposed it if one did. A gate that blocks it is an error.
     pub fn of(pipeline: &mut Pipeline<'_, '_>, submitted: Submitted<'c>) -> Result<Self, Error> {
         let Pipeline { run, recorder, tally, position, sink, .. } = pipeline;
-        let verdict = run.judge(submitted.adapter, &submitted.patch.stats, &submitted.patch.texts());
+        let verdict =
+            run.judge((submitted.adapter, tally.agents.acting()), &submitted.patch.stats, &submitted.patch.texts());
         recorder.note_judged(position, submitted, &verdict)?;
         tally.heed(&verdict, *sink)?;
         Ok(Judged { submitted, verdict })

@@ -83,9 +83,9 @@ pub(in crate::host) fn rebuild(
         return Err(damaged("comes out otherwise"));
     }
     let looks = Seen::nothing(seen.files.len());
-    let BaselineRecord { input, counts, files, skipped, findings, adapter: _ } = seen;
+    let BaselineRecord { input, counts, files, skipped, findings, engine, adapter: _ } = seen;
     let proposal =
-        Proposal { baseline: Baseline { counts, files, skipped, findings }, counts: manifest.counts, changes };
+        Proposal { baseline: Baseline { counts, files, skipped, findings, engine }, counts: manifest.counts, changes };
     let files = [baseline, planned, patch].map(Clone::clone);
     let stored = StoredProposal::new(input, proposal, patch_again, looks, files)?;
     if proposed.proposal != stored.id {

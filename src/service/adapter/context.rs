@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{
     base::error::{Code, Error},
-    system::{git::Renames, workspace::View},
+    system::{git::Renames, language_server::Servers, workspace::View},
 };
 
 /// The surroundings of an adapter.
@@ -12,12 +12,16 @@ use crate::{
 pub struct Context<'a> {
     /// The tree, read only.
     pub view: View<'a>,
+    /// The run, if there is one. Its recovery removes private folders that are named after it.
+    pub run: Option<&'a str>,
     /// The number of threads that it may use; the result does not depend on it.
     pub threads: usize,
     /// True as soon as it must stop.
     pub cancel: &'a AtomicBool,
     /// Reads the renames of the tree's history, which takes time; without a repository there are none.
     pub renames: &'a (dyn Fn() -> Result<Renames, Error> + Sync),
+    /// Starts language servers.
+    pub servers: &'a dyn Servers,
     /// Receives the numbers of finished files and of all files.
     pub progress: &'a (dyn Fn(u64, u64) + Sync),
 }

@@ -11,7 +11,10 @@ use crate::{
         hash::Sha256,
         path::RepoPath,
     },
-    system::workspace::{Globs, Kind, View},
+    system::{
+        language_server::Asked,
+        workspace::{Globs, Kind, View},
+    },
 };
 
 /// A request to an adapter.
@@ -185,6 +188,19 @@ pub struct Baseline {
     pub skipped: Vec<Skipped>,
     /// The defects that the proposal leaves, sorted.
     pub findings: Vec<Finding>,
+    /// The engine that the adapter took, if it has several.
+    pub engine: Option<Engine>,
+}
+
+/// One of several ways of an adapter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Engine {
+    /// Its name.
+    pub name: String,
+    /// The language server that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Asked>,
 }
 
 /// The findings of an adapter and its proposed change.
@@ -213,6 +229,9 @@ pub struct BaselineRecord {
     /// The defects that the proposal leaves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// The engine that the adapter took, if it has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Engine>,
     /// The hash of the adapter's source, if a user wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapter: Option<Sha256>,
@@ -239,6 +258,7 @@ impl Proposal {
             files: self.baseline.files.clone(),
             skipped: self.baseline.skipped.clone(),
             findings: self.baseline.findings.clone(),
+            engine: self.baseline.engine.clone(),
             adapter: None,
         }
     }

@@ -131,6 +131,11 @@ pub trait Adapter: Send + Sync {
         Ok(())
     }
 
+    /// True if it asks language servers for this input; the policy that names them has to be trusted.
+    fn asks_servers(&self, _input: &Invocation) -> bool {
+        false
+    }
+
     /// Reads the target and returns the changes. No side effect.
     fn propose(&self, ctx: &Context<'_>, input: &Invocation) -> Result<Proposal, Error>;
 

@@ -207,7 +207,7 @@ impl<T> Survey<T> {
         counts.extend(results.changed);
         let mut findings = results.findings;
         findings.sort();
-        let baseline = Baseline { counts: baseline, files: self.hashes, skipped: self.skipped, findings };
+        let baseline = Baseline { counts: baseline, files: self.hashes, skipped: self.skipped, findings, engine: None };
         Ok(Proposal { baseline, counts, changes })
     }
 }

@@ -75,12 +75,21 @@ fn strict(files: &[Stat], domains: &[Domain], policy: &Policy) -> Vec<Finding> {
             decision: Decision::Block,
             code: Code::PermissionDenied,
             rule: STRICT_TOOLS.to_owned(),
-            reason: format!(
-                "`{}` belongs to the {noun} {adapters}, and `{STRICT_TOOLS}` lets nothing else change it ({})",
-                file.path,
-                policy.origin(STRICT_TOOLS)
-            ),
-            remediation: format!("use {calls}, or switch `{STRICT_TOOLS}` off"),
+            reason: match policy.settings().adapters.strict_tools {
+                true => format!(
+                    "`{}` belongs to the {noun} {adapters}, and `{STRICT_TOOLS}` lets nothing else change it ({})",
+                    file.path,
+                    policy.origin(STRICT_TOOLS)
+                ),
+                false => format!(
+                    "`{}` belongs to the {noun} {adapters}, and an agent that has it changes the file by it alone",
+                    file.path
+                ),
+            },
+            remediation: match policy.settings().adapters.strict_tools {
+                true => format!("use {calls}, or switch `{STRICT_TOOLS}` off"),
+                false => format!("use {}", named(|one| format!("`dta_{one}_propose` and `dta_{one}_apply`"), " or ")),
+            },
             place: None,
         })
     };

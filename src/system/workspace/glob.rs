@@ -4,7 +4,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::base::{
     error::{Code, Error},
-    path::{RepoPath, bound},
+    path::{RepoPath, bound, prefix},
 };
 
 /// Globs that a path matches if it matches at least one of them and none of those with `!`.
@@ -74,23 +74,8 @@ impl Globs {
 
     /// The longest literal folder or file name of each including glob, `""` for the root: every match is at or beneath it.
     pub fn prefixes(&self) -> Vec<String> {
-        let mut prefixes: Vec<String> = self
-            .patterns
-            .iter()
-            .filter(|pattern| !pattern.starts_with('!'))
-            .map(|pattern| literal_prefix(pattern))
-            .collect();
-        prefixes.sort();
-        prefixes.dedup();
-        prefixes
+        prefix::prefixes(&self.patterns)
     }
-}
-
-/// The components before the first one with a special character.
-fn literal_prefix(pattern: &str) -> String {
-    let parts = pattern.split('/').filter(|part| !matches!(*part, "" | "."));
-    let literal = parts.take_while(|part| !part.contains(['*', '?', '[', ']', '{', '}', '\\']));
-    literal.collect::<Vec<_>>().join("/")
 }
 
 fn compile(pattern: &str) -> Result<globset::Glob, Error> {

@@ -72,7 +72,7 @@ impl Adapter for JsonSchemaMigrator {
     }
 
     fn domain(&self) -> Vec<&str> {
-        propose::globs(&[Format::Json, Format::Jsonc, Format::Json5].into())
+        propose::globs(&[Format::Json, Format::Jsonc, Format::Json5, Format::Yaml, Format::Toml].into())
     }
 
     fn looks_at(&self, input: &Invocation) -> Vec<&str> {

@@ -19,6 +19,7 @@ use crate::{
     },
     system::{
         git::Renames,
+        language_server::NoServers,
         workspace::{Overlay, View, Workspace},
     },
 };
@@ -52,7 +53,15 @@ fn propose_in(root: &Path, threads: usize, input: &Invocation) -> Result<Proposa
     let cancel = AtomicBool::new(false);
     let view = View::new(&workspace, &overlay);
     JsonSchemaMigrator.propose(
-        &Context { view, threads, cancel: &cancel, progress: &|_, _| {}, renames: &|| Ok(Renames::default()) },
+        &Context {
+            view,
+            run: None,
+            threads,
+            cancel: &cancel,
+            progress: &|_, _| {},
+            renames: &|| Ok(Renames::default()),
+            servers: &NoServers,
+        },
         input,
     )
 }

@@ -75,7 +75,7 @@ impl Adapter for LinkUpdater {
     }
 
     fn domain(&self) -> Vec<&str> {
-        vec!["**/*.html", "**/*.htm", "**/*.xhtml", "**/*.HTML", "**/*.HTM", "**/*.XHTML"]
+        format::GLOBS.iter().map(|(glob, _)| *glob).collect()
     }
 
     fn looks_at(&self, input: &Invocation) -> Vec<&str> {

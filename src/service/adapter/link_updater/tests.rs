@@ -24,6 +24,7 @@ use crate::{
     },
     system::{
         git::Renames,
+        language_server::NoServers,
         workspace::{Overlay, View, Workspace},
     },
 };
@@ -43,7 +44,15 @@ fn propose_in(root: &Path, threads: usize, input: &Invocation) -> Result<Proposa
     let cancel = AtomicBool::new(false);
     let view = View::new(&workspace, &overlay);
     LinkUpdater.propose(
-        &Context { view, threads, cancel: &cancel, renames: &|| Ok(Renames::default()), progress: &|_, _| {} },
+        &Context {
+            view,
+            run: None,
+            threads,
+            cancel: &cancel,
+            renames: &|| Ok(Renames::default()),
+            servers: &NoServers,
+            progress: &|_, _| {},
+        },
         input,
     )
 }
@@ -101,7 +110,15 @@ fn a_cancelled_run_stops() {
     let (workspace, overlay) = (Workspace::open(folder.path()).unwrap(), Overlay::default());
     let cancel = AtomicBool::new(true);
     let view = View::new(&workspace, &overlay);
-    let ctx = Context { view, threads: 1, cancel: &cancel, renames: &|| Ok(Renames::default()), progress: &|_, _| {} };
+    let ctx = Context {
+        view,
+        run: None,
+        threads: 1,
+        cancel: &cancel,
+        renames: &|| Ok(Renames::default()),
+        servers: &NoServers,
+        progress: &|_, _| {},
+    };
     assert_eq!(LinkUpdater.propose(&ctx, &invocation(|_| {})).unwrap_err().code(), Code::Cancelled);
 }
 
@@ -373,7 +390,15 @@ fn in_memory(page: &[u8]) -> (Vec<u8>, Proposal, Report) {
     let path = crate::base::path::RepoPath::parse("p.html").unwrap();
     overlay.insert(path, Some(crate::base::change::Content::new(page.to_vec(), 0o644)));
     let view = View::new(&workspace, &overlay);
-    let ctx = Context { view, threads: 1, cancel: &cancel, renames: &|| Ok(Renames::default()), progress: &|_, _| {} };
+    let ctx = Context {
+        view,
+        run: None,
+        threads: 1,
+        cancel: &cancel,
+        renames: &|| Ok(Renames::default()),
+        servers: &NoServers,
+        progress: &|_, _| {},
+    };
     let input = invocation(|_| {});
     let proposal = LinkUpdater.propose(&ctx, &input).unwrap();
     let (baseline, manifest) = (proposal.baseline_record(&input), proposal.manifest_record("link_updater"));

@@ -17,6 +17,7 @@ use crate::{
     },
     system::{
         git::{Renamed, Renames, Trace},
+        language_server::NoServers,
         workspace::{Overlay, View, Workspace},
     },
 };
@@ -113,6 +114,7 @@ impl Case {
             files,
             skipped: Vec::new(),
             findings: Vec::new(),
+            engine: None,
             adapter: None,
         };
         let tool = "intra_repo_link_fixer".to_owned();
@@ -124,7 +126,15 @@ impl Case {
             renamed.map(|(from, to, trace)| Renamed { from: path(from), to: path(to), trace: *trace }).collect();
         let renames = || Ok(Renames { renamed: renamed.clone(), remark: None });
         let cancel = AtomicBool::new(false);
-        let ctx = Context { view, threads: 1, cancel: &cancel, renames: &renames, progress: &|_, _| {} };
+        let ctx = Context {
+            view,
+            run: None,
+            threads: 1,
+            cancel: &cancel,
+            renames: &renames,
+            servers: &NoServers,
+            progress: &|_, _| {},
+        };
         measure(&ctx, &input, &evidence).unwrap()
     }
 
