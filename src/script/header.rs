@@ -22,7 +22,7 @@ pub struct Header {
     pub ceiling: Ceiling,
 }
 
-/// The schema of a header's keys; the policy reads `permissions`, `budget` and `on_failure`.
+/// The schema of a header's keys; the policy reads `permissions`, `budget`, `on_failure` and `on_unverified`.
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     json!({
         "type": "object",
@@ -34,6 +34,7 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
             "permissions": {},
             "budget": {},
             "on_failure": {},
+            "on_unverified": {},
         },
     })
 });

@@ -349,7 +349,7 @@ fn a_file_that_somebody_else_changed_meanwhile_is_not_overwritten_by_undoing() {
 
 /// Makes a program's call, numbered like a script's.
 fn perform(host: &mut Host<'_>, positions: &mut Positions, call: Call) -> Result<Value, Error> {
-    let (position, after) = (positions.take(), positions.after(&call));
+    let (position, after) = (positions.take(&call), positions.after(&call));
     let result = host.perform(&position, call, &mut Silent);
     if result.is_ok() {
         *positions = after;

@@ -6,7 +6,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
+    early::early_proposal,
     files::unprotected,
+    language_server::PolicyServers,
     samples::{self, try_samples},
     verifier::{verify_applied, verify_proposed},
 };
@@ -19,7 +21,7 @@ use crate::{
         Context, Event, Position, Work,
         change::{
             commit::Committed,
-            confirm::altered,
+            confirm::{altered, subject_of},
             freshness::{Seen, moment},
             judge::Submitted,
             pipeline::{Pipeline, Proof},
@@ -97,6 +99,26 @@ pub(in crate::host) fn invocation(
     Ok(invocation)
 }
 
+/// Has an adapter propose. The view is the tree as the run of that id sees it.
+pub(in crate::host) fn propose(
+    (run, view, id): (&Terms<'_>, View<'_>, &str),
+    adapter: &dyn Adapter,
+    invocation: &Invocation,
+) -> Result<Proposal, Error> {
+    let Context { workspace, options, .. } = &run.context;
+    let view = view.until(run.deadline.stop());
+    let ctx = adapter::Context {
+        view,
+        run: Some(id),
+        servers: &PolicyServers::new(run, view, id),
+        threads: options.threads,
+        cancel: run.deadline.stop(),
+        renames: &|| git::renames(workspace.root(), &options.environment_of_git(), &options.cancel),
+        progress: options.progress.0.as_ref(),
+    };
+    adapter.propose(&ctx, invocation)
+}
+
 /// The calls of adapters: their pipeline, and the proposals that are open.
 pub(in crate::host) struct Adapters<'s, 'a> {
     pub(in crate::host) pipeline: Pipeline<'s, 'a>,
@@ -143,6 +165,15 @@ impl Adapters<'_, '_> {
         self.tell_failure(tool, result)
     }
 
+    /// `nrv.gate.confirm`: asks, and keeps a token for the subject.
+    pub(in crate::host) fn confirm(&mut self, label: &str, subject: &Value) -> Result<Value, Error> {
+        if let Some(id) = subject.get("id").and_then(Value::as_str) {
+            recall_proposal(self.proposals, self.pipeline.recorder, self.pipeline.draft.view(), id)?;
+        }
+        let subject = subject_of(self.proposals, label, subject)?;
+        self.pipeline.asking().confirm(subject)
+    }
+
     /// `run`: everything in one call, under one lock from discover to verify.
     pub(in crate::host) fn run_adapter(&mut self, tool: &str, input: &Value) -> Result<Value, Error> {
         let result = self.run_locked(tool, input);
@@ -167,7 +198,8 @@ impl Adapters<'_, '_> {
         self.pipeline.tally.tools.insert(tool.to_owned());
         self.pipeline.sink.event(Event::DtaStarted { tool: tool.to_owned() });
         let source = adapter.source();
-        if source.is_some_and(Source::starts_program) {
+        let may_ask = !self.pipeline.run.policy.settings().language_servers.is_empty();
+        if source.is_some_and(Source::starts_program) || may_ask && adapter.asks_servers(&invocation) {
             self.pipeline.run.trusted(self.pipeline.sink)?;
         }
         let started = DtaStarted {
@@ -184,20 +216,16 @@ impl Adapters<'_, '_> {
         if let Some(rate) = self.pipeline.run.budget.rate(&key, limit) {
             rate.reserve(self.pipeline.run.context.options.clock.now_ms())?;
         }
-        let began = moment(self.pipeline.recorder);
-        let proposal = {
-            let options = &self.pipeline.run.context.options;
-            let root = self.pipeline.run.context.workspace.root();
-            let ctx = adapter::Context {
-                view: self.pipeline.draft.view().until(self.pipeline.run.deadline.stop()),
-                threads: options.threads,
-                cancel: self.pipeline.run.deadline.stop(),
-                renames: &|| git::renames(root, &options.environment_of_git(), &options.cancel),
-                progress: options.progress.0.as_ref(),
-            };
-            adapter.propose(&ctx, &invocation)?
+        let (proposal, seen) = match early_proposal(&mut self.pipeline, &invocation) {
+            Some(early) => early,
+            None => {
+                let Pipeline { run, recorder, draft, .. } = &self.pipeline;
+                let began = moment(recorder);
+                let proposal = propose((run, draft.view(), recorder.run_id()), adapter, &invocation)?;
+                let seen = run.see(began, &proposal.baseline.files);
+                (proposal, seen)
+            }
         };
-        let seen = self.pipeline.run.see(began, &proposal.baseline.files);
         let stored = self.store((invocation, adapter.source().map(|source| source.sha256)), proposal, seen)?;
         self.pipeline.sink.event(Event::DtaProposed {
             tool: tool.to_owned(),
@@ -436,6 +464,11 @@ pub(in crate::host) fn verify_recalled(
 ) -> Result<Value, Error> {
     let committed = Committed::recalled(pipeline.ledger, standing);
     committed.verify(pipeline, &ByVerifier { stored, held: Held::No }).map(Verified::into_output)
+}
+
+/// `nrv.dta(name).describe`.
+pub(in crate::host) fn describe(run: &Terms<'_>, tool: &str) -> Result<Value, Error> {
+    describe_adapter(run.context.options.adapters.find(tool)?, &run.policy)
 }
 
 /// An adapter's globs, policy, phases and schemas.

@@ -1,6 +1,6 @@
 //! Verification by somebody else: a process of its own that has the record and the disk, and nothing from here.
 
-use std::{collections::BTreeSet, sync::atomic::AtomicBool};
+use std::{collections::BTreeSet, ffi::OsStr, path::Path, sync::atomic::AtomicBool};
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -22,11 +22,14 @@ use crate::{
         FileRef, Record, RunFolder,
         event::{self, DtaApplied},
     },
-    service::adapter::{
-        contract::{BaselineRecord, Failure, Verdict},
-        evidence::{HASHES_MATCH, NOTHING_ELSE_CHANGED},
-        source::{Kind, Source},
-        verify::{ArtifactRef, Contents, Report, Request},
+    service::{
+        adapter::{
+            contract::{BaselineRecord, Failure, Verdict},
+            evidence::{HASHES_MATCH, NOTHING_ELSE_CHANGED},
+            source::{Kind, Source},
+            verify::{ArtifactRef, Contents, Report, Request},
+        },
+        exec,
     },
     system::{
         process::{Command, capture_with},
@@ -195,8 +198,19 @@ fn ask_with(
     timeout_ms: u64,
     stop: &AtomicBool,
 ) -> Result<Report, Error> {
-    let report = ask_process(context, SUBCOMMAND, request, timeout_ms, stop)?;
-    Ok(report.unwrap_or_else(|reason| Report {
+    let mut folder = None;
+    let request = || {
+        let request = request()?;
+        folder = Some(request.run_folder.clone());
+        Ok(request)
+    };
+    let report = ask_process(context, SUBCOMMAND, request, timeout_ms, stop);
+    let run = folder.as_deref().and_then(Path::file_name).and_then(OsStr::to_str);
+    if let (Ok(Err(_)) | Err(_), Some(run)) = (&report, run) {
+        // It died before it could remove them. A failure here would hide its own.
+        let _ = exec::clear(run, &context.options.environment);
+    }
+    Ok(report?.unwrap_or_else(|reason| Report {
         failures: vec![Failure::new("verifier_ran", reason)],
         checks: vec!["verifier_ran".to_owned()],
         ..Report::default()

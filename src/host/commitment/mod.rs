@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     base::{
-        call::Call,
+        call::{Call, Promise},
         error::{Code, Error},
         json,
         path::RepoPath,
@@ -111,6 +111,16 @@ impl Pledges<'_, '_> {
         self.commit_to(position.as_str(), source, &wanted).map(Value::from)
     }
 
+    /// Adds a commitment of an agent; its id.
+    pub(super) fn add_promise(&mut self, position: &Position, agent: &str, promise: &Promise) -> Result<String, Error> {
+        let Promise { description, assertion, timeout_ms } = promise.clone();
+        let wanted = policy::Commitment { description, assertion, timeout_ms };
+        let is_script = matches!(self.run.origin, Origin::Script | Origin::Session);
+        let mut pledge = self.pledge(if is_script { Maker::Script } else { Maker::Program }, &wanted)?;
+        pledge.told.agent = Some(agent.to_owned());
+        self.commit_once(position.as_str(), pledge)
+    }
+
     /// The commitments that were made, and what was seen of them.
     pub(super) fn told_commitments(&self) -> Vec<Commitment> {
         self.commitments.iter().map(|pledge| pledge.told.clone()).collect()
@@ -156,7 +166,16 @@ impl Pledges<'_, '_> {
         let assertion = self.admissible(source, &wanted)?;
         let policy::Commitment { description, assertion: value, timeout_ms } = wanted;
         let (id, description) = (String::new(), self.recorder.without_secrets(description));
-        let told = Commitment { id, source, description, ok: None, reason: None, output: None, duration_ms: None };
+        let told = Commitment {
+            id,
+            source,
+            description,
+            agent: None,
+            ok: None,
+            reason: None,
+            output: None,
+            duration_ms: None,
+        };
         let mut pledge = Pledge { told, assertion: value, timeout_ms, baseline: None };
         if let Assertion::TreeUnchanged(globs) = &assertion
             && self.made(&pledge).is_none()
@@ -170,6 +189,7 @@ impl Pledges<'_, '_> {
     fn made(&self, pledge: &Pledge) -> Option<&Pledge> {
         let is_same = |made: &&Pledge| {
             (made.told.source == Maker::Policy || pledge.told.source != Maker::Policy)
+                && made.told.agent == pledge.told.agent
                 && made.told.description == pledge.told.description
                 && made.assertion == pledge.assertion
                 && made.timeout_ms == pledge.timeout_ms
@@ -190,6 +210,7 @@ impl Pledges<'_, '_> {
             id: id.clone(),
             source: pledge.told.source,
             description: pledge.told.description.clone(),
+            agent: pledge.told.agent.clone(),
             assertion: self.recorder.packed(&pledge.assertion, false)?,
             timeout_ms: pledge.timeout_ms,
             baseline,

@@ -14,6 +14,9 @@ pub struct Commitment {
     pub source: Maker,
     /// The statement that has to hold, in words.
     pub description: String,
+    /// The agent that made it; none if it is the run's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// True if it held when it was last looked at; none if nobody has looked.
     pub ok: Option<bool>,
     /// The reason for the last result.

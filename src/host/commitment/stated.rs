@@ -52,6 +52,7 @@ impl Commitment {
             id: made.id.clone(),
             source: made.source,
             description: made.description.clone(),
+            agent: made.agent.clone(),
             ok: None,
             reason: None,
             output: None,

@@ -20,19 +20,37 @@ impl Pledges<'_, '_> {
     ///
     /// Any other error means that they could not all be looked at, such as `cancelled`.
     pub(in crate::host) fn verify_commitments(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
-        if self.commitments.is_empty() {
-            return Ok(());
+        let told = self.look_at_those_of(None, &mut || false, sink)?;
+        refusal(told.iter()).map_or(Ok(()), Err)
+    }
+
+    /// Looks at every commitment of an agent, or of the run itself, until `stop` says so; those that were looked at, with the result.
+    pub(in crate::host) fn look_at_those_of(
+        &mut self,
+        agent: Option<&str>,
+        stop: &mut dyn FnMut() -> bool,
+        sink: &mut dyn Sink,
+    ) -> Result<Vec<Commitment>, Error> {
+        let is_of = |pledge: &Pledge| pledge.told.agent.as_deref() == agent;
+        let of: Vec<usize> = (0..self.commitments.len()).filter(|at| is_of(&self.commitments[*at])).collect();
+        if of.is_empty() {
+            return Ok(Vec::new());
         }
-        if self.commitments.iter().any(Pledge::starts_program) {
+        if of.iter().any(|at| self.commitments[*at].starts_program()) {
             self.run.trusted(sink)?;
         }
         let folder = "packs/commitments-proposed";
         let overlay = self.draft.write_overlay(&self.recorder.folder, folder)?;
-        let looked = (0..self.commitments.len()).try_for_each(|at| self.look_at(at, &overlay, sink));
+        let mut seen = of.into_iter().take_while(|_| !stop());
+        let looked = seen.try_fold(Vec::new(), |mut told, at| {
+            self.look_at(at, &overlay, sink)?;
+            told.push(self.commitments[at].told.clone());
+            Ok::<_, Error>(told)
+        });
         self.recorder.folder.remove_folder(folder)?;
-        looked?;
+        let told = looked?;
         self.recorder.sync()?;
-        refusal(self.commitments.iter().map(|pledge| &pledge.told)).map_or(Ok(()), Err)
+        Ok(told)
     }
 
     fn look_at(&mut self, at: usize, overlay: &[Proposed], sink: &mut dyn Sink) -> Result<(), Error> {

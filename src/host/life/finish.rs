@@ -1,6 +1,6 @@
 //! How a run ends: undone if it failed, sealed in any case.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::outcome::listed;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
         hash::Sha256,
     },
     host::{
-        Host, Preview, Sink,
+        Agent, Host, Preview, Sink,
         change::{draft::Draft, ledger::Ledger},
         evaluator::Evaluated,
         life::{finished::Finished, history},
@@ -51,7 +51,9 @@ impl<'a> Host<'a> {
             })
         };
         let outcome = outcome.and_then(|result| self.ledger.refuse_unproven(&self.recorder).map(|()| result));
+        let outcome = if goes_on { outcome } else { self.tally.unverified.outcome(outcome) };
         let outcome = outcome.and_then(|result| self.pledges().verify_commitments(sink).map(|()| result));
+        let outcome = if goes_on { outcome } else { self.tally.end_agents(outcome, sink) };
         let (outcome, evaluated) = self.evaluate_outcome(outcome);
         self.end(outcome, None, &evaluated)
     }
@@ -185,7 +187,8 @@ impl<'a> Host<'a> {
             evaluations: is_over.then(|| evaluated.evaluations.clone()),
             volatile: Duration { duration_ms: Some(finished.duration_ms) },
         };
-        let mut files: Vec<FileRef> = patch.into_iter().collect();
+        let agents = write_agents(&self.recorder, self.tally.agents.all())?;
+        let mut files: Vec<FileRef> = patch.into_iter().chain(agents).collect();
         if is_over && self.recorder.folder.open_file(REPLIES)?.is_some() {
             files.push(self.recorder.folder.file_ref(REPLIES)?);
         }
@@ -290,6 +293,19 @@ fn write_patch(
     recorder.folder.write(path, &kept)?;
     let patch = FileRef { path: path.to_owned(), sha256: Sha256::of(&kept) };
     Ok(Written { preview: Some(preview), patch: Some(patch), withheld })
+}
+
+/// Writes the agents of a run as they are now; none if it has none. Each time that the run stops has a file of its own.
+fn write_agents(recorder: &Recorder<'_>, agents: &[Agent]) -> Result<Option<FileRef>, Error> {
+    if agents.is_empty() {
+        return Ok(None);
+    }
+    let value = recorder.redacted(json!({"agents": agents}));
+    let mut bytes = serde_json::to_vec_pretty(&value).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+    bytes.push(b'\n');
+    let path = format!("agents/{}.json", recorder.past.as_ref().map_or(1, history::Past::session));
+    recorder.folder.write(&path, &bytes)?;
+    Ok(Some(FileRef { path, sha256: Sha256::of(&bytes) }))
 }
 
 /// The error of a run whose record could not be closed.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    super::{Asked, reply::Recorded},
+    super::{Asked, reply::Recorded, unverified::UNVERIFIED},
     Parting, Reach, Replay, Replayed,
     check::same,
     place::{Stop, parted},
@@ -18,6 +18,12 @@ use crate::{
 /// True for an error of the run as a whole, which is not the script's doing.
 fn is_judgement(error: &Error) -> bool {
     ["commitments", "evaluators"].iter().any(|by| error.details().get(*by).is_some_and(Value::is_array))
+        || went_on(error)
+}
+
+/// True for the error of a run that went on after a failed verification.
+fn went_on(error: &Error) -> bool {
+    error.details().get(UNVERIFIED) == Some(&Value::Bool(true))
 }
 
 impl Replay<'_> {
@@ -104,7 +110,9 @@ impl Replay<'_> {
     fn is_error(&self, recorded: &Error, error: &Error) -> bool {
         let mut now = json!(error);
         secrets::redact_json(&mut now, self.law.rules.secrets());
-        if recorded.code() == Code::UndoRefused && recorded.details().get("cause") == Some(&now["message"]) {
+        if (recorded.code() == Code::UndoRefused || went_on(recorded))
+            && recorded.details().get("cause") == Some(&now["message"])
+        {
             return true;
         }
         // The lines of another script may be others.

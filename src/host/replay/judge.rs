@@ -16,7 +16,7 @@ use crate::{
         error::{Code, Error},
         hash::Sha256,
     },
-    host::change::domains,
+    host::{agents::Registry, change::domains},
     record::{
         Pack, RunFolder,
         event::{self, FileRow, JudgedPatch, Shown},
@@ -53,6 +53,8 @@ impl Law {
 #[derive(Debug)]
 pub(super) struct Bench<'a> {
     context: &'a Context,
+    /// The agents of the run so far.
+    pub(super) agents: Registry,
     adapters: Vec<String>,
     /// The calls that the program added, and whether a header has to permit them.
     calls: Vec<(String, bool)>,
@@ -77,7 +79,7 @@ impl<'a> Bench<'a> {
                 calls.push((name.to_owned(), !said.is_empty() || policy.call_refusal(name, true).is_none()));
             }
         }
-        Bench { context, adapters, calls }
+        Bench { context, adapters, calls, agents: Registry::default() }
     }
 
     /// Asks about a call or a change under a policy.
@@ -92,7 +94,7 @@ impl<'a> Bench<'a> {
             }
             Judged::Change(change) => {
                 let adapter = change.adapter.as_deref();
-                let domains = domains::domains(&self.context.options.adapters, policy, adapter);
+                let domains = domains::domains(&self.context.options.adapters, policy, adapter, self.agents.acting());
                 let (files, texts) = (&change.patch.stats, change.patch.texts());
                 let run_lines_so_far = change.run_lines_so_far;
                 ask(&Subject::Changes { files, texts: &texts, run_lines_so_far, adapter, domains: &domains })

@@ -251,6 +251,7 @@ impl<'a> Replay<'a> {
         match self.answer(Place { position, at, call }) {
             Ok(answer) => {
                 self.positions += 1;
+                self.bench.agents.note(call, &answer);
                 answer
             }
             Err(mut stop) => {

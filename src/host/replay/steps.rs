@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::life::history::{is_for_later, may_be_last};
+use super::super::{
+    life::history::{is_for_later, may_be_last},
+    position::branch,
+};
 use crate::record::{
     Record,
     event::{Call, Confirmation, Event, Judged, RunEnd, RunResumed},
@@ -63,7 +66,8 @@ impl Steps {
     pub(super) fn of(records: Vec<Record>) -> Self {
         let mut steps = Steps::default();
         let mut open: BTreeMap<String, Open> = BTreeMap::new();
-        let mut last = None;
+        // Each branch of a graph may have stopped for a call.
+        let mut last: BTreeMap<String, usize> = BTreeMap::new();
         for record in records {
             let Record { position, event, .. } = record;
             match event {
@@ -81,12 +85,15 @@ impl Steps {
                     let session = steps.resumed.len();
                     let is_last = may_be_last(&call);
                     let made = Made { call: *call, judged, granted, tool, session, answered: true };
+                    let of = branch(&position).to_owned();
                     let at = steps.add(position, made);
-                    last = if is_last { Some(at) } else { last };
+                    if is_last {
+                        last.insert(of, at);
+                    }
                 }
                 Event::RunResumed(resumed) => {
                     // What was recorded of a call in flight stays: it may be answered without being made again.
-                    steps.set_aside(last.take());
+                    steps.set_aside(std::mem::take(&mut last));
                     (steps.end, steps.is_suspended) = (None, false);
                     steps.resumed.push(*resumed);
                 }
@@ -107,12 +114,14 @@ impl Steps {
         at
     }
 
-    /// The call for which the run had stopped was not answered: it is made again.
-    fn set_aside(&mut self, last: Option<usize>) {
+    /// The calls for which the run had stopped were not answered: they are made again.
+    fn set_aside(&mut self, last: BTreeMap<String, usize>) {
         let suspended = self.is_suspended;
-        let made = last.and_then(|at| self.steps.get_mut(at)).and_then(|step| step.made.last_mut());
-        if let Some(made) = made.filter(|made| is_for_later(&made.call, suspended)) {
-            made.answered = false;
+        for at in last.into_values() {
+            let made = self.steps.get_mut(at).and_then(|step| step.made.last_mut());
+            if let Some(made) = made.filter(|made| is_for_later(&made.call, suspended)) {
+                made.answered = false;
+            }
         }
     }
 
