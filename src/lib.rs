@@ -45,6 +45,7 @@
 mod audit;
 pub mod base;
 pub mod face;
+pub mod flow;
 mod format;
 pub mod host;
 pub mod record;
@@ -80,8 +81,8 @@ pub use self::{
         toolkit::{self, Toolkit, micro::MicroChangeToolkit},
     },
     host::{
-        Answer, Calls, Context, CustomCall, CustomContext, Demand, Event, Finished, Flags, Host, Options, Position,
-        Positions, Question, Request, Resumption, Ruling, Silent, Sink, State,
+        Agent, AgentState, Agents, Answer, Calls, Context, CustomCall, CustomContext, Demand, Event, Finished, Flags,
+        Host, Options, Position, Positions, Question, Request, Resumption, Ruling, Silent, Sink, State,
     },
     script::{Invocation, resume, run_file},
     service::{
