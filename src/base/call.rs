@@ -3,28 +3,33 @@
 //! Scripts, the command line and embedders make calls; `Host::perform` answers them. A new call is a variant here, a
 //! service, a binding and a row of tests.
 
+mod agent;
 mod ask;
+mod graph;
+mod node;
+mod patch;
+mod run;
 mod search;
 mod touches;
 mod violation;
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::{
+    agent::{Model, Promise, STANDARD_TOOLS, Spending, Summon},
     ask::{Ask, Parts},
+    graph::check_nodes,
+    node::{Needs, Node, NodeState, Work},
+    patch::{Blob, NamedPatch, PlannedFile, Strategy},
+    run::Run,
     search::Search,
     touches::{Asked, Made, Touches, Used},
     violation::{Severity, Violation},
 };
-use crate::base::{
-    change::Stamp,
-    error::{Code, Error},
-    micro::{Edit, Find},
-};
+use crate::base::micro::{Edit, Find};
 
 /// The calls that are tools by the first word of their names.
 const TOOLS: &[&str] = &["apply", "exec", "llm"];
@@ -202,6 +207,77 @@ pub enum Call {
         /// True if its changes stay.
         keep: bool,
     },
+    /// Begins a graph of nodes, each of which has a branch of its own in the record.
+    #[serde(rename = "dag.begin")]
+    DagBegin {
+        /// The nodes, each id once.
+        nodes: Vec<Node>,
+    },
+    /// Begins a node of the innermost graph.
+    #[serde(rename = "dag.enter")]
+    DagEnter {
+        /// The node.
+        node: String,
+    },
+    /// Ends the node that was begun last.
+    #[serde(rename = "dag.leave")]
+    DagLeave {
+        /// The state that it reached.
+        state: NodeState,
+        /// The reason if it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// Ends the innermost graph.
+    #[serde(rename = "dag.end")]
+    DagEnd {
+        /// The nodes that were not begun, each with the reason.
+        blocked: BTreeMap<String, String>,
+    },
+    /// Summons an agent.
+    #[serde(rename = "agent.summon")]
+    AgentSummon(Box<Summon>),
+    /// The agents that live.
+    #[serde(rename = "agent.list")]
+    AgentList {},
+    /// One agent.
+    #[serde(rename = "agent.get")]
+    AgentGet {
+        /// Its id.
+        id: String,
+    },
+    /// Adds a commitment to an agent: it is done only if all of its commitments hold.
+    #[serde(rename = "agent.commit")]
+    AgentCommit {
+        /// The agent.
+        id: String,
+        /// The commitment.
+        commitment: Promise,
+    },
+    /// Says that an agent is done: all of its commitments are looked at.
+    #[serde(rename = "agent.report")]
+    AgentReport {
+        /// The agent.
+        id: String,
+    },
+    /// Dismisses an agent, with those that it has summoned.
+    #[serde(rename = "agent.dismiss")]
+    AgentDismiss {
+        /// The agent.
+        id: String,
+    },
+    /// Makes the calls that follow those of an agent.
+    #[serde(rename = "agent.act")]
+    AgentAct {
+        /// The agent.
+        id: String,
+    },
+    /// Ends the calls of the agent that acts.
+    #[serde(rename = "agent.rest")]
+    AgentRest {
+        /// The reason for which it stopped.
+        ended: String,
+    },
     /// Adds a commitment: the run succeeds only if all its commitments hold.
     #[serde(rename = "commit.add")]
     CommitAdd {
@@ -358,116 +434,6 @@ pub enum Call {
     },
 }
 
-/// A program to run, with its arguments, without a shell.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Run {
-    /// Its name, which is looked up in `PATH`, or a path.
-    pub program: String,
-    /// Its arguments.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub args: Vec<String>,
-    /// The folder of the workspace to run it in; if none, the root.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cwd: Option<String>,
-    /// Variables beside those that the policy passes on.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<String, String>,
-    /// The time limit in milliseconds; if none, the limit of the policy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<u64>,
-    /// Standard input; empty if none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stdin: Option<String>,
-    /// Globs of the files that it may change; `!` excludes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub writes: Vec<String>,
-    /// True if any exit status but 0 is a failure, after which none of its changes stay.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub check: bool,
-    /// True if it is a test: the run reports failed tests.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub test: bool,
-}
-
-/// The mode of an application. On the wire `"dry-run"`, `"write"` or `{"write_backup": ".bak"}`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Strategy {
-    /// Writes nothing; reports the refusals that a write would meet.
-    #[default]
-    #[serde(rename = "dry-run")]
-    DryRun,
-    /// The files are written.
-    #[serde(rename = "write")]
-    Write,
-    /// The files are written, and their former contents are kept beside them, under their names with this suffix.
-    #[serde(rename = "write_backup")]
-    WriteBackup(String),
-}
-
-/// A patch and its origin.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NamedPatch {
-    /// Its name in messages, such as the name of its file.
-    pub name: String,
-    /// Its bytes.
-    pub diff: Blob,
-}
-
-/// A file of a planned change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PlannedFile {
-    /// The file.
-    pub path: String,
-    /// The content that it must have; null if it must not exist.
-    pub before: Option<Stamp>,
-    /// Its new content; null if it is removed.
-    pub after: Option<Stamp>,
-    /// The change as a git diff of this file alone; empty if it changes only mode bits that git does not keep.
-    pub diff: Blob,
-}
-
-/// Bytes: `{"text": …}` if they are UTF-8, else `{"base64": …}`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Blob {
-    /// UTF-8.
-    #[serde(rename = "text")]
-    Text(String),
-    /// Base64 with padding.
-    #[serde(rename = "base64")]
-    Base64(String),
-}
-
-impl Blob {
-    /// Wraps bytes.
-    pub fn new(bytes: Vec<u8>) -> Self {
-        match String::from_utf8(bytes) {
-            Ok(text) => Blob::Text(text),
-            Err(error) => Blob::Base64(STANDARD.encode(error.as_bytes())),
-        }
-    }
-
-    /// The bytes; `invalid_input` if they are no base64.
-    pub fn bytes(&self) -> Result<Cow<'_, [u8]>, Error> {
-        match self {
-            Blob::Text(text) => Ok(Cow::Borrowed(text.as_bytes())),
-            Blob::Base64(text) => STANDARD.decode(text).map(Cow::Owned).map_err(|error| {
-                Error::new(Code::InvalidInput, format!("a diff is not base64: {error}"))
-                    .hint("encode its bytes in base64 with padding, or give it as text if it is UTF-8")
-            }),
-        }
-    }
-}
-
-impl Run {
-    /// The program and its arguments.
-    pub fn argv(&self) -> Vec<String> {
-        std::iter::once(&self.program).chain(&self.args).cloned().collect()
-    }
-}
-
 impl Call {
     /// True for the calls `apply.*`.
     pub fn applies(&self) -> bool {
@@ -519,6 +485,18 @@ impl Call {
             Call::EditMake(_) => "edit.make",
             Call::AttemptBegin {} => "attempt.begin",
             Call::AttemptEnd { .. } => "attempt.end",
+            Call::DagBegin { .. } => "dag.begin",
+            Call::DagEnter { .. } => "dag.enter",
+            Call::DagLeave { .. } => "dag.leave",
+            Call::DagEnd { .. } => "dag.end",
+            Call::AgentSummon(_) => "agent.summon",
+            Call::AgentList {} => "agent.list",
+            Call::AgentGet { .. } => "agent.get",
+            Call::AgentCommit { .. } => "agent.commit",
+            Call::AgentReport { .. } => "agent.report",
+            Call::AgentDismiss { .. } => "agent.dismiss",
+            Call::AgentAct { .. } => "agent.act",
+            Call::AgentRest { .. } => "agent.rest",
             Call::CommitAdd { .. } => "commit.add",
             Call::ExecRun(_) => "exec.run",
             Call::LlmCapabilities { .. } => "llm.capabilities",
@@ -587,6 +565,6 @@ mod tests {
             assert_eq!(serde_json::to_value(&blob).unwrap(), wire);
             assert_eq!(serde_json::from_value::<Blob>(wire).unwrap().bytes().unwrap(), bytes);
         }
-        assert_eq!(Blob::Base64("/w".to_owned()).bytes().unwrap_err().code(), Code::InvalidInput);
+        assert_eq!(Blob::Base64("/w".to_owned()).bytes().unwrap_err().code(), crate::base::error::Code::InvalidInput);
     }
 }

@@ -114,6 +114,9 @@ codes! {
     Cancelled = "cancelled", exit 130;
 }
 
+/// The detail of an error that ends its run.
+const ENDS_RUN: &str = "ends_run";
+
 impl Code {
     /// True if a script may not catch an error of this code.
     pub fn is_final(self) -> bool {
@@ -217,6 +220,17 @@ impl Error {
     pub fn at(mut self, location: Location) -> Self {
         self.location.get_or_insert_with(|| Box::new(location));
         self
+    }
+
+    /// Marks an error that ends its run, though scripts may catch others of its code.
+    #[must_use]
+    pub fn ending_run(self) -> Self {
+        self.detail(ENDS_RUN, true)
+    }
+
+    /// True if a script may not catch this error.
+    pub fn is_final(&self) -> bool {
+        self.code.is_final() || self.details.get(ENDS_RUN) == Some(&Value::Bool(true))
     }
 
     /// Forgets the place, where it is one that nobody sees.

@@ -35,6 +35,11 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Keyed<T> {
     }
 }
 
+/// Reads a struct that may be missing, or null, and is a map otherwise.
+pub(crate) fn keyed<'de, D: Deserializer<'de>, T: DeserializeOwned>(source: D) -> Result<Option<T>, D::Error> {
+    Option::<Keyed<T>>::deserialize(source).map(|read| read.map(|Keyed(value)| value))
+}
+
 /// Writes a value as canonical JSON: sorted keys, no white space, shortest numbers.
 ///
 /// Refuses integers beyond ±2⁵³ with `invalid_input`, since canonical JSON would round them.

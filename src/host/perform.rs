@@ -8,13 +8,13 @@ use super::{
     Event, Host, Position, Sink,
     budget::Cost,
     call::{
-        adapter::{approved_adapters, describe_adapter},
+        adapter::{approved_adapters, describe},
         custom_call::custom,
         edit,
         evaluate::{evaluate, evaluate_edit},
         exec::exec,
+        graph::graph,
     },
-    change::{confirm::subject_of, rebuild_proposal::recall_proposal},
     life::history::WAITING,
     record_call::Answered,
     reply,
@@ -34,6 +34,7 @@ impl Host<'_> {
     /// Errors with [`Code::is_final`] end the run; a script may catch the others and go on.
     pub fn perform(&mut self, position: &Position, call: Call, sink: &mut dyn Sink) -> Result<Value, Error> {
         if let Some(answer) = self.recorder.answered_before(position, &call)? {
+            self.tally.note(&call, &answer);
             return answer;
         }
         self.requests(sink).note_seen()?;
@@ -50,15 +51,17 @@ impl Host<'_> {
             Err(error) => Err(error),
         };
         let result = result.and_then(|reply| self.run.bounded(reply)).map_err(|error| self.run.cause(error));
-        let result = reply::as_recorded(result);
+        let result = self.tally.unverified.marked(&call, reply::as_recorded(result));
         let mut cost = mem::take(&mut self.turn.reserved);
         if result.is_err() && !self.ledger.reached_tree {
             self.run.budget.release(&cost);
             cost = Cost { demand: cost.demand, ..Cost::default() };
         }
         self.turn.waits = result.as_ref().is_err_and(|error| WAITING.contains(&error.code()));
-        self.recorder
-            .record_call(position, Answered { call: &call, form, verdict: &verdict, result, cost: &cost, watch })?
+        let answered = Answered { call: &call, form, verdict: &verdict, result, cost: &cost, watch };
+        let answer = self.recorder.record_call(position, answered)?;
+        self.tally.note(&call, &answer);
+        answer
     }
 
     fn answer(
@@ -74,6 +77,8 @@ impl Host<'_> {
         self.recorder.room(0)?;
         self.turn.hold(&self.run.policy, call)?;
         self.tally.heed(verdict, sink)?;
+        self.tally.unverified.admit(call)?;
+        self.tally.agents.admit(call)?;
         self.asking(position, sink).confirm_call(call, verdict)?;
         self.tally.tools.extend(used(call).map(str::to_owned));
         if call.touches().writes {
@@ -101,6 +106,9 @@ impl Host<'_> {
             | Call::ApplyPlanned { .. } => self.apply(position, call, sink),
             Call::EditFind(find) => self.files().find_targets(find),
             Call::EditMake(edit) => edit::make(&mut self.pipeline(position, sink), edit),
+            #[rustfmt::skip]
+            Call::AgentSummon(_) | Call::AgentList {} | Call::AgentGet { .. } | Call::AgentCommit { .. }
+            | Call::AgentReport { .. } | Call::AgentDismiss { .. } | Call::AgentAct { .. } | Call::AgentRest { .. } => self.agents(position, sink).answer(call),
             Call::CommitAdd { .. } => self.pledges().add_commitment(position, call),
             Call::ExecRun(run) => exec(&mut self.pipeline(position, sink), call, run),
             Call::LlmCapabilities { provider } => self.requests(sink).llm_capabilities(provider.as_deref()),
@@ -113,11 +121,10 @@ impl Host<'_> {
                 Ok(self.ledger.begin_attempt(position, self.run.flags.dry_run.then_some(&self.draft)))
             }
             Call::AttemptEnd { keep } => self.pipeline(position, sink).end_attempt(*keep),
+            #[rustfmt::skip]
+            Call::DagBegin { .. } | Call::DagEnter { .. } | Call::DagLeave { .. } | Call::DagEnd { .. } => graph(&mut self.pipeline(position, sink), call),
             Call::DtaList {} => Ok(approved_adapters(&self.run)),
-            Call::DtaDescribe { tool } => {
-                let adapter = self.run.context.options.adapters.find(tool)?;
-                describe_adapter(adapter, &self.run.policy)
-            }
+            Call::DtaDescribe { tool } => describe(&self.run, tool),
             Call::DtaPropose { tool, input } => self.adapters(position, sink).propose(tool, input),
             Call::DtaApply { tool, proposal } => self.adapters(position, sink).apply_proposal(tool, proposal),
             Call::DtaRun { tool, input } => self.adapters(position, sink).run_adapter(tool, input),
@@ -125,7 +132,7 @@ impl Host<'_> {
             Call::GateEvaluateEdit { path, content, diff_lines } => {
                 evaluate_edit(&self.run, self.draft.view(), path, content, *diff_lines)
             }
-            Call::GateConfirm { label, subject } => self.confirm(position, label, subject, sink),
+            Call::GateConfirm { label, subject } => self.adapters(position, sink).confirm(label, subject),
             Call::GateRequire { condition, message } => require(*condition, message),
             Call::UiStep { label } => tell(sink, Event::Step { label: label.clone() }),
             Call::UiProgress { label, total } => {
@@ -139,21 +146,6 @@ impl Host<'_> {
             Call::RunViolation(violation) => self.tally.add_violation(&self.run.policy, violation, sink),
             Call::Custom { name, params } => custom(&mut self.pipeline(position, sink), call, name, params),
         }
-    }
-
-    /// `nrv.gate.confirm`: asks, and keeps a token for the subject.
-    fn confirm(
-        &mut self,
-        position: &Position,
-        label: &str,
-        subject: &Value,
-        sink: &mut dyn Sink,
-    ) -> Result<Value, Error> {
-        if let Some(id) = subject.get("id").and_then(Value::as_str) {
-            recall_proposal(&mut self.proposals, &self.recorder, self.draft.view(), id)?;
-        }
-        let subject = subject_of(&self.proposals, label, subject)?;
-        self.asking(position, sink).confirm(subject)
     }
 
     /// Why the run has to stop now; none if it may go on.

@@ -22,6 +22,16 @@ pub struct Touches<'a> {
     pub custom: Option<Made<'a>>,
 }
 
+impl Touches<'_> {
+    /// True if the call may have an effect: it writes, starts a program, or sends something.
+    pub fn acts(&self) -> bool {
+        self.writes
+            || self.starts.is_some()
+            || self.custom.is_some()
+            || self.model.is_some_and(|asked| asked.sends.is_some())
+    }
+}
+
 /// An adapter that is used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Used<'a> {
@@ -53,7 +63,6 @@ impl Call {
     /// The resources that it reaches.
     pub fn touches(&self) -> Touches<'_> {
         let none = Touches::default();
-        let used = |name, input| Some(Used { name, input });
         match self {
             Call::FilesRead { path }
             | Call::FilesExists { path }
@@ -74,10 +83,8 @@ impl Call {
             | Call::ApplyPatch { .. }
             | Call::ApplyPlanned { .. } => Touches { writes: true, ..none },
             Call::EditMake(edit) => Touches { reads: Some(vec![&edit.path]), writes: true, ..none },
-            Call::DtaDescribe { tool } => Touches { adapter: used(tool, None), ..none },
-            Call::DtaPropose { tool, input } => Touches { adapter: used(tool, Some(input)), ..none },
-            Call::DtaApply { tool, proposal: _ } => Touches { writes: true, adapter: used(tool, None), ..none },
-            Call::DtaRun { tool, input } => Touches { writes: true, adapter: used(tool, Some(input)), ..none },
+            Call::DtaDescribe { .. } | Call::DtaPropose { .. } => Touches { adapter: self.adapter(), ..none },
+            Call::DtaApply { .. } | Call::DtaRun { .. } => Touches { writes: true, adapter: self.adapter(), ..none },
             Call::ExecRun(run) => Touches { starts: Some(run), ..none },
             Call::LlmCapabilities { provider } => {
                 Touches { model: Some(Asked { provider: provider.as_deref(), sends: None }), ..none }
@@ -86,27 +93,26 @@ impl Call {
                 Touches { model: Some(Asked { provider: ask.provider.as_deref(), sends: Some(ask) }), ..none }
             }
             Call::Custom { name, params } => Touches { custom: Some(Made { name, params }), ..none },
-            Call::FilesGlob { .. }
-            | Call::FilesGrep { .. }
-            | Call::CodeFind(_)
-            | Call::EditFind(_)
-            | Call::DtaList {}
-            | Call::GateEvaluateCommand { .. }
-            | Call::GateEvaluateToolUse { .. }
-            | Call::GateEvaluateEdit { .. }
-            | Call::GateConfirm { .. }
-            | Call::GateRequire { .. }
-            | Call::UiStep { .. }
-            | Call::UiProgress { .. }
-            | Call::UiTable { .. }
-            | Call::UiShow { .. }
-            | Call::RunBudget {}
-            | Call::RunMetrics {}
-            | Call::RunMetric { .. }
-            | Call::RunViolation(_)
-            | Call::AttemptBegin {}
-            | Call::AttemptEnd { .. }
-            | Call::CommitAdd { .. } => none,
+            #[rustfmt::skip]
+            Call::FilesGlob { .. } | Call::FilesGrep { .. } | Call::CodeFind(_) | Call::EditFind(_) | Call::DtaList {}
+            | Call::GateEvaluateCommand { .. } | Call::GateEvaluateToolUse { .. } | Call::GateEvaluateEdit { .. }
+            | Call::GateConfirm { .. } | Call::GateRequire { .. } | Call::UiStep { .. } | Call::UiProgress { .. }
+            | Call::UiTable { .. } | Call::UiShow { .. } | Call::RunBudget {} | Call::RunMetrics {} | Call::RunMetric { .. }
+            | Call::RunViolation(_) | Call::AttemptBegin {} | Call::AttemptEnd { .. } | Call::AgentSummon(_) | Call::AgentList {}
+            | Call::AgentGet { .. } | Call::AgentCommit { .. } | Call::AgentReport { .. } | Call::AgentDismiss { .. }
+            | Call::AgentAct { .. } | Call::AgentRest { .. } | Call::DagBegin { .. } | Call::DagEnter { .. }
+            | Call::DagLeave { .. } | Call::DagEnd { .. } | Call::CommitAdd { .. } => none,
+        }
+    }
+
+    /// The adapter that it uses.
+    fn adapter(&self) -> Option<Used<'_>> {
+        match self {
+            Call::DtaPropose { tool, input } | Call::DtaRun { tool, input } => {
+                Some(Used { name: tool, input: Some(input) })
+            }
+            Call::DtaDescribe { tool } | Call::DtaApply { tool, proposal: _ } => Some(Used { name: tool, input: None }),
+            _ => None,
         }
     }
 }

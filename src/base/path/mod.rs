@@ -5,6 +5,7 @@
 pub mod bound;
 pub mod earlier;
 pub mod link;
+pub mod prefix;
 pub mod protected;
 
 use std::{fmt, ops::Deref};

@@ -91,7 +91,7 @@ impl Pipeline<'_, '_> {
     pub(in crate::host) fn check_targets(&mut self, tool: Option<&str>, targets: Vec<RepoPath>) -> Result<(), Error> {
         let stat = |path: RepoPath| Stat { path, lines: Lines::default() };
         let files: Vec<Stat> = targets.into_iter().map(stat).collect();
-        let verdict = self.run.judge(tool, &files, &[]);
+        let verdict = self.run.judge((tool, self.tally.agents.acting()), &files, &[]);
         if verdict.decision != Decision::Block {
             return Ok(());
         }

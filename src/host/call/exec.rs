@@ -1,5 +1,7 @@
 //! `exec.run` at the door: a command on a view of the tree, and what it changed there committed like any other change.
 
+use std::sync::{Mutex, PoisonError, atomic::AtomicBool};
+
 use serde_json::{Value, json};
 
 use super::command_output::last_words;
@@ -11,15 +13,17 @@ use crate::{
         text::{escape, shortened},
     },
     host::{
-        Event, Sink,
+        Context, Event, Position, Sink,
+        ahead::{Order, Outcome},
         budget::Demand,
         call::command_output::text,
         change::{Changed, judge::Submitted, pipeline::Pipeline, read_back::ReadBack},
+        recorder::Recorder,
         terms::Terms,
         times::parted,
     },
     record::{
-        FileRef,
+        FileRef, Note,
         event::{self, Confined, ExecEnded, ExecStarted, ExecTimes, Program},
     },
     service::{
@@ -29,9 +33,9 @@ use crate::{
     },
     system::{
         journal::{self, Cleared},
-        policy::{self, Allowance},
+        policy,
         process::sandbox::{Bound, Confinement, Ended, Stream},
-        workspace::{Globs, View, Workspace},
+        workspace::{Globs, View, Workspace, parallel_map},
     },
 };
 
@@ -46,99 +50,167 @@ const OUTPUT: &str = "packs/exec";
 
 /// Runs a command. Its program was judged; its changes are judged here.
 pub(in crate::host) fn exec(pipeline: &mut Pipeline<'_, '_>, call: &Call, run: &Run) -> Result<Value, Error> {
+    let (order, outcome) = match pipeline.turn.ahead.commands.remove(pipeline.position.as_str()) {
+        Some(begun) => begun,
+        None => {
+            let order = begin(pipeline, pipeline.position.clone(), call, run)?;
+            let outcome = carry_out(pipeline, std::slice::from_ref(&order)).pop();
+            (order, outcome.ok_or_else(|| Error::new(Code::Internal, "a command has no outcome"))?)
+        }
+    };
+    let ended = conclude(pipeline, &order, outcome);
+    let spent = Demand { exec_ms: ended.as_ref().map_or(0, |done| done.ended.duration_ms), ..Demand::default() };
+    pipeline.run.budget.settle(order.reserved, spent);
+    pipeline.turn.reserved.demand = spent;
+    let done = ended?;
+    pipeline.run.heed_end(run, &done.ended, order.reserved.exec_ms < order.timeout_ms)?;
+    let reply = reply(&done);
+    if done.changes.is_empty() {
+        return Ok(reply);
+    }
+    for change in done.changes.changes() {
+        order.allowance.write_refusal(&change.path).map_or(Ok(()), |refusal| Err(refusal.into_error(&change.path)))?;
+    }
+    keep(pipeline, done, reply)
+}
+
+/// The time limit of a command, in milliseconds.
+pub(in crate::host) fn limit_ms(terms: &Terms<'_>, run: &Run) -> u64 {
+    run.timeout_ms.unwrap_or(terms.policy.settings().exec.timeout_ms)
+}
+
+/// Locks what a command may change, reserves its time and records its intent.
+pub(in crate::host) fn begin(
+    pipeline: &mut Pipeline<'_, '_>,
+    position: Position,
+    call: &Call,
+    run: &Run,
+) -> Result<Order, Error> {
     pipeline.run.trusted(pipeline.sink)?;
     if !run.writes.is_empty() && !pipeline.run.flags.dry_run {
         pipeline.ledger.lock(pipeline.run, &Globs::parse(&run.writes)?.prefixes())?;
     }
     // The gate has let it pass; what it may change is known from the same rule.
     let allowance = pipeline.run.policy.exec_rule(&run.argv())?;
-    let timeout_ms = run.timeout_ms.unwrap_or(pipeline.run.policy.settings().exec.timeout_ms);
+    let timeout_ms = limit_ms(pipeline.run, run);
     let reserved = pipeline.run.budget.reserve_exec(timeout_ms)?;
-    pipeline.recorder.note_intent(pipeline.position, call)?;
-    let ended = run_command(pipeline, run, reserved.exec_ms, &allowance);
-    let spent = Demand { exec_ms: ended.as_ref().map_or(0, |done| done.ended.duration_ms), ..Demand::default() };
-    pipeline.run.budget.settle(reserved, spent);
-    pipeline.turn.reserved.demand = spent;
-    let done = ended?;
-    pipeline.run.heed_end(run, &done.ended, reserved.exec_ms < timeout_ms)?;
-    let reply = reply(&done);
-    if done.changes.is_empty() {
-        return Ok(reply);
-    }
-    for change in done.changes.changes() {
-        allowance.write_refusal(&change.path).map_or(Ok(()), |refusal| Err(refusal.into_error(&change.path)))?;
-    }
-    keep(pipeline, done, reply)
+    pipeline.recorder.note_intent(&position, call)?;
+    // A command that is made again when the run goes on does not write over what the record names.
+    let output = format!("{OUTPUT}/{position}-{}", pipeline.recorder.chain.tip().0);
+    pipeline.recorder.folder.make_folder(OUTPUT)?;
+    Ok(Order {
+        run: run.clone(),
+        allowance,
+        settings: pipeline.run.exec_settings(),
+        permitted: pipeline.run.policy.settings().paths.allow_protected.clone(),
+        overlay: pipeline.draft.overlay.clone(),
+        timeout_ms,
+        reserved,
+        files: ["stdout", "stderr"].map(|stream| pipeline.recorder.folder.path().join(format!("{output}.{stream}"))),
+        output,
+        position,
+    })
 }
 
-/// Runs the command on a view of the tree. The files that it may change stay locked.
-fn run_command(
-    pipeline: &mut Pipeline<'_, '_>,
-    run: &Run,
-    timeout_ms: u64,
-    allowance: &Allowance,
-) -> Result<Done, Error> {
-    let (overlay, settings) = (pipeline.draft.overlay.clone(), pipeline.run.exec_settings());
-    let permitted = pipeline.run.policy.settings().paths.allow_protected.clone();
-    let (stop, context) = (pipeline.run.deadline.flag(), pipeline.run.context);
-    // A command that is made again when the run goes on does not write over what the record names.
-    let output = format!("{OUTPUT}/{}-{}", pipeline.position, pipeline.recorder.chain.tip().0);
-    pipeline.recorder.folder.make_folder(OUTPUT)?;
-    let files = ["stdout", "stderr"].map(|stream| pipeline.recorder.folder.path().join(format!("{output}.{stream}")));
-    let id = pipeline.recorder.run_id().to_owned();
-    let ctx = exec::Context {
-        view: View::new(&context.workspace, &overlay),
-        exec: &settings,
-        environment: &context.options.environment,
-        supervisor: &context.options.program,
-        run: &id,
-        discard: false,
-        from_workspace: allowance.from_workspace,
-        variables: &allowance.env,
-        permitted: &permitted,
-        dry_run: pipeline.run.flags.dry_run,
-        timeout_ms,
-        threads: context.options.threads,
-        cancel: &stop,
-        critical: &context.options.critical,
-        output: Some((&files[0], &files[1])),
+/// Runs commands, each on a view of the tree as it is now, at the same time if there are threads for that.
+pub(in crate::host) fn carry_out(pipeline: &mut Pipeline<'_, '_>, orders: &[Order]) -> Vec<Outcome> {
+    let Pipeline { run, recorder, tally, sink, .. } = pipeline;
+    for order in orders {
+        sink.event(Event::CommandStarted { argv: order.run.argv() });
+    }
+    let (terms, stop, id) = (*run, run.deadline.flag(), recorder.run_id().to_owned());
+    let notes = Mutex::new(Notes { recorder, acted: &mut tally.acted });
+    parallel_map(terms.context.options.threads, orders, |order| order.carry_out(terms, (&id, &stop), &notes))
+}
+
+/// The part of a run in which commands note that they start.
+struct Notes<'n, 'a> {
+    recorder: &'n mut Recorder<'a>,
+    acted: &'n mut bool,
+}
+
+impl Order {
+    fn carry_out(&self, terms: &Terms<'_>, (id, stop): (&str, &AtomicBool), notes: &Mutex<Notes<'_, '_>>) -> Outcome {
+        let context = terms.context;
+        let ctx = exec::Context {
+            view: View::new(&context.workspace, &self.overlay),
+            exec: &self.settings,
+            environment: &context.options.environment,
+            supervisor: &context.options.program,
+            run: id,
+            discard: false,
+            from_workspace: self.allowance.from_workspace,
+            variables: &self.allowance.env,
+            permitted: &self.permitted,
+            dry_run: terms.flags.dry_run,
+            timeout_ms: self.reserved.exec_ms,
+            threads: context.options.threads,
+            cancel: stop,
+            critical: &context.options.critical,
+            output: Some((&self.files[0], &self.files[1])),
+        };
+        let held = || notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unfiltered = Vec::new();
+        let done = exec::prepare(ctx, &self.run).and_then(|prepared| {
+            // Two commands may have the same scratch folders.
+            let scratch = held().make_scratch(context, &prepared)?;
+            let program = prepared.program().clone();
+            prepared.run(&mut |confinement: &Confinement| {
+                if !confinement.filtered {
+                    unfiltered.clone_from(&scratch);
+                }
+                held().note_started(&self.position, &program, confinement, !self.settings.network)
+            })
+        });
+        Outcome { done, unfiltered }
+    }
+}
+
+impl Notes<'_, '_> {
+    /// Makes the scratch folders that are missing; gives all that the command writes as they are.
+    fn make_scratch(&self, context: &Context, prepared: &exec::Prepared<'_>) -> Result<Vec<RepoPath>, Error> {
+        for folder in prepared.missing_scratch()? {
+            journal::make_scratch(&context.workspace, &folder)?;
+        }
+        prepared.scratch()
+    }
+
+    /// Records what is started and what confines it. What can have effects elsewhere is on the disk before it starts.
+    fn note_started(
+        &mut self,
+        position: &Position,
+        program: &exec::Found,
+        confinement: &Confinement,
+        is_alone: bool,
+    ) -> Result<(), Error> {
+        let is_repeatable = confinement.isolated && is_alone;
+        // Where programs stand, what they are and what the kernel offers differs from machine to machine.
+        let volatile = Confined { program: Some(recorded_program(program)), confinement: confinement.clone() };
+        let started = ExecStarted { repeatable: is_repeatable, volatile };
+        self.recorder.note(Note::at(position.as_str(), event::Event::ExecStarted(started.into())))?;
+        if is_repeatable {
+            return Ok(());
+        }
+        // Should the run die now, nobody knows what it did elsewhere.
+        *self.acted = true;
+        self.recorder.sync()
+    }
+}
+
+/// Records how a command ended, whose call is answered now. The files that it may change stay locked.
+fn conclude(pipeline: &mut Pipeline<'_, '_>, order: &Order, outcome: Outcome) -> Result<Done, Error> {
+    let Outcome { done, unfiltered } = outcome;
+    let workspace = &pipeline.run.context.workspace;
+    let set_id = match unfiltered.is_empty() {
+        true => Cleared::default(),
+        false => clear_scratch(workspace, &unfiltered, pipeline.sink),
     };
-    let prepared = exec::prepare(ctx, run)?;
-    let scratch = make_scratch(&context.workspace, &prepared)?;
-    let (program, mut filtered) = (prepared.program().clone(), true);
-    pipeline.sink.event(Event::CommandStarted { argv: run.argv() });
-    let mut ready = |confinement: &Confinement| {
-        filtered = confinement.filtered;
-        note_started(pipeline, &program, confinement, !settings.network)
-    };
-    let done = prepared.run(&mut ready);
-    let set_id = if filtered { Cleared::default() } else { clear_scratch(&context.workspace, &scratch, pipeline.sink) };
     let done = done.map_err(|error| set_id.iter().fold(error, |error, (key, paths)| error.detail(key, paths)))?;
     pipeline.run.budget.count_record(done.ended.stdout.stored + done.ended.stderr.stored);
-    let output = note_ended(pipeline, &done, &set_id, &output)?;
+    let output = note_ended(pipeline, &done, &set_id, &order.output)?;
     let Ended { status, duration_ms, .. } = done.ended;
-    pipeline.sink.event(Event::CommandEnded { argv: run.argv(), status, duration_ms, output });
+    pipeline.sink.event(Event::CommandEnded { argv: order.run.argv(), status, duration_ms, output });
     Ok(done)
-}
-
-/// Records what is started and what confines it. What can have effects elsewhere is on the disk before it starts.
-fn note_started(
-    pipeline: &mut Pipeline<'_, '_>,
-    program: &exec::Found,
-    confinement: &Confinement,
-    is_alone: bool,
-) -> Result<(), Error> {
-    let is_repeatable = confinement.isolated && is_alone;
-    // Where programs stand, what they are and what the kernel offers differs from machine to machine.
-    let volatile = Confined { program: Some(recorded_program(program)), confinement: confinement.clone() };
-    let started = ExecStarted { repeatable: is_repeatable, volatile };
-    pipeline.note(event::Event::ExecStarted(started.into()), Vec::new())?;
-    if is_repeatable {
-        return Ok(());
-    }
-    // Should the run die now, nobody knows what it did elsewhere.
-    pipeline.tally.acted = true;
-    pipeline.recorder.sync()
 }
 
 /// Records how a command ended; the end of its output if that was no good end.
@@ -279,14 +351,6 @@ impl Terms<'_> {
 /// A program as records have it.
 pub(in crate::host) fn recorded_program(found: &exec::Found) -> Program {
     Program { path: found.path.clone(), sha256: found.sha256 }
-}
-
-/// Makes the scratch folders that are missing; gives all that the command writes as they are.
-fn make_scratch(workspace: &Workspace, prepared: &exec::Prepared<'_>) -> Result<Vec<RepoPath>, Error> {
-    for folder in prepared.missing_scratch()? {
-        journal::make_scratch(workspace, &folder)?;
-    }
-    prepared.scratch()
 }
 
 /// Clears the set-id bits of files that a command left in scratch, and tells of them. It is asked for where nothing kept the command
