@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use super::{Calls, Orchestrators, Trust};
+use super::{Calls, Orchestrators, Trust, callbacks::Agents};
 use crate::{
     base::{
         error::{Code, Error},
@@ -76,6 +76,8 @@ pub struct Options {
     pub critical: Critical,
     /// Told how far adapters are, from any thread.
     pub progress: Progress,
+    /// Told which agents are summoned and dismissed.
+    pub agents: Agents,
 }
 
 /// Of the environment only the names are shown: values may be secrets.
@@ -95,6 +97,7 @@ impl std::fmt::Debug for Options {
             cancel,
             critical,
             progress,
+            agents,
         } = self;
         let names: Vec<&String> = environment.keys().collect();
         f.debug_struct("Options")
@@ -111,6 +114,7 @@ impl std::fmt::Debug for Options {
             .field("cancel", cancel)
             .field("critical", critical)
             .field("progress", progress)
+            .field("agents", agents)
             .finish()
     }
 }
@@ -131,6 +135,7 @@ impl Default for Options {
             cancel: Arc::new(AtomicBool::new(false)),
             critical: Critical::default(),
             progress: Progress(Arc::new(|_, _| {})),
+            agents: Agents::default(),
         }
     }
 }

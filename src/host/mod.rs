@@ -2,12 +2,16 @@
 //!
 //! A [`Host`] is one run: its record, its lease, its budgets, its overlay. A [`Context`] is what runs have in common.
 
+mod agents;
+mod ahead;
 mod budget;
 mod call;
+mod callbacks;
 mod change;
 mod commitment;
 mod context;
 mod evaluator;
+mod graphs;
 mod life;
 mod perform;
 mod position;
@@ -22,6 +26,7 @@ mod tally;
 mod terms;
 mod times;
 mod turn;
+mod unverified;
 mod view;
 mod wiring;
 
@@ -98,6 +103,7 @@ pub mod pipeline {
 }
 
 pub use self::{
+    agents::{Agent, AgentState},
     budget::Demand,
     call::{
         adapter::describe_adapter,
@@ -110,10 +116,12 @@ pub use self::{
         },
         verifier::{Verified, verify_again},
     },
+    callbacks::Agents,
     change::{approver::signed_by_approver, draft::Preview, plan::Plan},
     commitment::{VerifiedRun, commitments, count_sentence, outcome::Commitment, verify_run},
     context::{CI, Context, Options, Progress, is_on, policy_of},
     life::{
+        agents::agents,
         ask_trust::question as trust_question,
         finished::Finished,
         init::{
@@ -164,7 +172,8 @@ use crate::{record::RunFolder, system::policy::Policy};
 ///
 /// let mut positions = Positions::default();
 /// let mut run = Host::start(&context, Request::program(&context, "read a file"), &mut Silent)?;
-/// let text = run.perform(&positions.take(), Call::FilesRead { path: "a.txt".to_owned() }, &mut Silent)?;
+/// let read = Call::FilesRead { path: "a.txt".to_owned() };
+/// let text = run.perform(&positions.take(&read), read, &mut Silent)?;
 /// let finished = run.finish(Ok(text), &mut Silent)?;
 /// assert_eq!((finished.state, finished.result), (State::Done, "one\n".into()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Commitment;
+use super::{Commitment, agents::Agent};
 use crate::{
     base::{call::Blob, diff::Stat, hash::Sha256},
     service::{gate::GateResult, llm::Usage},
@@ -181,6 +181,36 @@ pub enum Event {
     CommitmentVerified {
         /// The commitment, with the result.
         commitment: Commitment,
+    },
+    /// An agent was summoned.
+    AgentSummoned {
+        /// The agent.
+        agent: Agent,
+    },
+    /// An agent works.
+    AgentWorking {
+        /// The agent.
+        agent: Agent,
+    },
+    /// An agent says that it is done, and its commitments are looked at.
+    AgentVerifying {
+        /// The agent.
+        agent: Agent,
+    },
+    /// An agent is done, or has finished without a commitment.
+    AgentDone {
+        /// The agent.
+        agent: Agent,
+    },
+    /// The run has ended before an agent was done.
+    AgentFailed {
+        /// The agent.
+        agent: Agent,
+    },
+    /// An agent was dismissed.
+    AgentDismissed {
+        /// The agent.
+        agent: Agent,
     },
     /// A gate has something to say that does not stop the run.
     Warning {

@@ -4,9 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::{Event, Sink, budget::Budget, change::attempts::Attempts};
+use super::{
+    Event, Sink, agents::Registry, budget::Budget, change::attempts::Attempts, graphs::Graphs, unverified::Unverified,
+};
 use crate::{
-    base::error::{Code, Error},
+    base::{
+        call::Call,
+        error::{Code, Error},
+    },
     service::gate::{Decision, GateResult, Verdict},
     system::clock::Stopwatch,
 };
@@ -20,19 +25,42 @@ pub(super) struct Tally {
     pub(super) acted: bool,
     /// True if a person rejected what it waited for: whatever was to be kept is undone.
     pub(super) rejected: bool,
+    /// The failed verifications.
+    pub(super) unverified: Unverified,
+    /// The graphs that are open.
+    pub(super) graphs: Graphs,
+    /// The agents.
+    pub(super) agents: Registry,
     pub(super) watch: Stopwatch,
 }
 
 impl Tally {
-    pub(super) fn start() -> Self {
+    pub(super) fn start(unverified: Unverified) -> Self {
         Tally {
             tools: BTreeSet::new(),
             violations: Vec::new(),
             metrics: BTreeMap::new(),
             acted: false,
             rejected: false,
+            unverified,
+            graphs: Graphs::default(),
+            agents: Registry::default(),
             watch: Stopwatch::start(),
         }
+    }
+
+    /// Notes what a call and its answer mean for later calls, be it given now or taken from the record.
+    pub(super) fn note(&mut self, call: &Call, answer: &Result<Value, Error>) {
+        self.unverified.note(call, answer);
+        self.graphs.note(call, answer);
+        self.agents.note(call, answer);
+    }
+
+    /// The outcome of a run whose agents have to have finished; tells of those that have not.
+    pub(super) fn end_agents(&mut self, outcome: Result<Value, Error>, sink: &mut dyn Sink) -> Result<Value, Error> {
+        let (outcome, failed) = self.agents.end(outcome);
+        failed.into_iter().for_each(|agent| sink.event(Event::AgentFailed { agent }));
+        outcome
     }
 
     /// Tells warnings, remembers violations, and stops at a block.

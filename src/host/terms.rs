@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{
     Context, Flags, Options,
+    agents::Agent,
     budget::{Budget, Deadline},
     call::llm::route,
     change::domains::domains,
@@ -60,8 +61,13 @@ impl Terms<'_> {
     }
 
     /// Returns the verdict of the gates on a change.
-    pub(super) fn judge(&self, adapter: Option<&str>, files: &[Stat], texts: &[Text<'_>]) -> Verdict {
-        let domains = domains(&self.context.options.adapters, &self.policy, adapter);
+    pub(super) fn judge(
+        &self,
+        (adapter, agent): (Option<&str>, Option<&Agent>),
+        files: &[Stat],
+        texts: &[Text<'_>],
+    ) -> Verdict {
+        let domains = domains(&self.context.options.adapters, &self.policy, adapter, agent);
         let subject =
             Subject::Changes { files, texts, run_lines_so_far: self.budget.lines(), adapter, domains: &domains };
         gate::decide(&subject, &self.policy, &self.rules)

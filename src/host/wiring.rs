@@ -6,21 +6,25 @@ use super::{
     Host, Position, Sink,
     call::{
         adapter::Adapters,
+        agent::Agents,
         files::Files,
         llm::models::{Models, Requests},
     },
     change::{confirm::Asking, confirmations::Confirmations, draft::Draft, ledger::Ledger, pipeline::Pipeline},
     commitment::Pledges,
     evaluator::evidence::Ending,
+    life::request::Origin,
     recorder::Recorder,
     tally::Tally,
     terms::Terms,
     turn::Turn,
+    unverified::Unverified,
 };
 
 impl<'a> Host<'a> {
     /// A run of these parts that has not done anything yet.
     pub(super) fn of(run: Terms<'a>, recorder: Recorder<'a>, ledger: Ledger<'a>) -> Self {
+        let unverified = Unverified::new(run.policy.goes_on_unverified(), run.origin != Origin::Session);
         Host {
             draft: Draft::new(run.context),
             run,
@@ -31,7 +35,7 @@ impl<'a> Host<'a> {
             commitments: Vec::new(),
             models: Models::default(),
             turn: Turn::default(),
-            tally: Tally::start(),
+            tally: Tally::start(unverified),
         }
     }
 
@@ -64,6 +68,17 @@ impl<'a> Host<'a> {
     pub(super) fn pledges(&mut self) -> Pledges<'_, 'a> {
         let Host { run, recorder, ledger, draft, commitments, .. } = self;
         Pledges { run, recorder, ledger, draft, commitments }
+    }
+
+    /// The agents of the run.
+    pub(super) fn agents<'s>(&'s mut self, position: &'s Position, sink: &'s mut dyn Sink) -> Agents<'s, 'a> {
+        let Host { run, recorder, ledger, draft, commitments, tally, .. } = self;
+        Agents {
+            pledges: Pledges { run, recorder, ledger, draft, commitments },
+            registry: &tally.agents,
+            position,
+            sink,
+        }
     }
 
     /// Returns the data that evaluators look at.

@@ -254,6 +254,16 @@ impl Budget {
         self.reserve(demand).map(|()| demand)
     }
 
+    /// True if so many calls are left.
+    pub(super) fn has_calls(&self, calls: usize) -> bool {
+        self.limits.calls.saturating_sub(self.spent().calls) >= calls as u64
+    }
+
+    /// True if there is so much time left for programs.
+    pub(super) fn has_exec(&self, ms: u64) -> bool {
+        self.limits.exec_s.saturating_mul(1000).saturating_sub(self.spent().demand.exec_ms) >= ms
+    }
+
     /// Replaces what was reserved by what it came to, which may be less, or more if a call took more than it said.
     pub(super) fn settle(&self, reserved: Demand, actual: Demand) {
         let settle = |sum: u64, reserved: u64, actual: u64| sum.saturating_sub(reserved).saturating_add(actual);

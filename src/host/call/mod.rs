@@ -3,16 +3,21 @@
 //! Gates and budgets are not asked here, and a change reaches the tree only through `host::change`.
 
 pub(super) mod adapter;
+pub(super) mod agent;
+mod ahead;
 pub(super) mod apply;
 pub(super) mod attempt;
 pub(super) mod code;
 pub(super) mod command_output;
 pub(super) mod custom;
 pub(in crate::host) mod custom_call;
+mod early;
 pub(super) mod edit;
 pub(super) mod evaluate;
 pub(super) mod exec;
 pub(super) mod files;
+pub(super) mod graph;
+mod language_server;
 pub(super) mod llm;
 pub(super) mod prompt;
 pub(super) mod samples;

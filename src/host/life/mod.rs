@@ -2,6 +2,7 @@
 //!
 //! Nothing here answers a call of a script.
 
+pub(super) mod agents;
 pub(in crate::host) mod ask_trust;
 pub(in crate::host) mod attempts;
 pub(super) mod finish;

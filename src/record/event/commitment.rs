@@ -33,6 +33,9 @@ pub struct CommitmentMade {
     /// How long looking may take, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// The agent that made it; none if it is the run's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// The files with which `tree_unchanged` compares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Stored>,

@@ -292,6 +292,7 @@ fn of_commands_and_models() -> Vec<Event> {
         set_id_left: vec![text("b")],
     };
     let made = CommitmentMade {
+        agent: Some(text("a1")),
         id: text("k1"),
         source: Maker::Script,
         description: text("d"),
