@@ -63,7 +63,7 @@ pub struct Loaded {
 }
 
 /// A script that can't run: all of its errors, and the sources to show them in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Rejected {
     /// The errors, at least one, file by file.
     pub errors: Vec<Error>,

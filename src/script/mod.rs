@@ -17,6 +17,7 @@ mod list;
 mod load;
 pub mod own;
 pub mod pack;
+mod plan;
 mod probe;
 mod recordings;
 pub mod reference;
@@ -34,6 +35,7 @@ pub use self::{
     library::STDLIB_VERSION,
     list::{Listed, list},
     load::{Loaded, Loader, Rejected, load},
+    plan::load_plan,
     probe::probe,
     recordings::{Tapes, folder as tape_folder, read as read_tape},
     replay::{Variation, replay},

@@ -81,7 +81,7 @@ struct RecordDoor<'a, 'r> {
 
 impl session::Door for RecordDoor<'_, '_> {
     fn perform(&mut self, at: Option<&Location>, call: Call) -> Result<Value, Error> {
-        let position = self.positions.take();
+        let position = self.positions.take(&call);
         let result = self.replay.perform(&position, at, &call);
         if result.is_ok() {
             self.positions = self.positions.after(&call);
@@ -93,7 +93,7 @@ impl session::Door for RecordDoor<'_, '_> {
     }
 
     fn open(&mut self, at: Option<&Location>, call: Call) -> Result<u64, Error> {
-        let position = self.positions.take();
+        let position = self.positions.take(&call);
         self.replay.open_stream(&position, at, &call).map_err(|error| match at {
             Some(at) => error.at(at.clone()),
             None => error,

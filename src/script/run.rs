@@ -171,7 +171,7 @@ pub(super) struct HostDoor<'a, 'h> {
 
 impl session::Door for HostDoor<'_, '_> {
     fn perform(&mut self, at: Option<&Location>, call: Call) -> Result<Value, Error> {
-        let position = self.positions.take();
+        let position = self.positions.take(&call);
         let after = self.positions.after(&call);
         let result = self.host.perform(&position, call, self.sink);
         if result.is_ok() {
@@ -184,7 +184,7 @@ impl session::Door for HostDoor<'_, '_> {
     }
 
     fn open(&mut self, at: Option<&Location>, call: Call) -> Result<u64, Error> {
-        let position = self.positions.take();
+        let position = self.positions.take(&call);
         self.host.open_stream(&position, call, self.sink).map_err(|error| match at {
             Some(at) => error.at(at.clone()),
             None => error,

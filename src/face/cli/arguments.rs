@@ -1,9 +1,12 @@
 //! The definition of the command line. Help, usage errors and completions come from here.
 
 mod check;
+mod dag;
 mod docs;
+mod dta;
 mod edit;
 mod llm;
+mod planner;
 mod repl;
 mod report;
 mod seed;
@@ -20,9 +23,12 @@ use clap_complete::Shell;
 use self::seed::LARGEST_SEED;
 pub(super) use self::{
     check::CheckArguments,
+    dag::{DagCommand, DagRunArguments},
     docs::{DefinitionsArguments, DocsArguments},
+    dta::{Dta, DtaNewArguments, DtaRunArguments},
     edit::{EditArguments, EditCommand, FindArguments, OneEdit},
     llm::{Llm, LlmArguments},
+    planner::{PlannerCommand, PlannerPlanArguments},
     repl::ReplArguments,
     report::ReportArguments,
     trust::{AddArguments, ApproveArguments, AttestArguments, TrustArguments},
@@ -60,6 +66,21 @@ pub(super) struct Cli {
 }
 
 impl Cli {
+    /// True if the command line asks for strict tools.
+    pub(super) fn has_strict_tools(&self) -> bool {
+        let tools = match &self.command {
+            Command::Run(RunArguments { script, .. }) | Command::Plan(PlanArguments { script, .. }) => {
+                Some(script.tools)
+            }
+            Command::Apply(arguments) => Some(arguments.tools),
+            Command::Dag { command: DagCommand::Run(arguments) } => Some(arguments.tools),
+            Command::Dta { command: Dta::Run(arguments) } => Some(arguments.tools),
+            Command::Edit(EditArguments { command: Some(EditCommand::Make(make)), .. }) => Some(make.one().1.tools),
+            _ => None,
+        };
+        tools.is_some_and(|tools| tools.strict_tools)
+    }
+
     /// The mode of stdout.
     pub(super) fn mode(&self) -> Mode {
         let events = match &self.command {
@@ -69,6 +90,7 @@ impl Cli {
             Command::Plan(arguments) => arguments.script.events,
             Command::Apply(arguments) => arguments.events,
             Command::Resume(arguments) => arguments.events,
+            Command::Dag { command: DagCommand::Run(arguments) } => arguments.events,
             Command::Dta { command: Dta::Run(arguments) } => arguments.events,
             Command::Test(arguments) => arguments.watch && self.global.json,
             Command::Add(_)
@@ -81,6 +103,7 @@ impl Cli {
             | Command::Edit(_)
             | Command::Gate(_)
             | Command::Llm(_)
+            | Command::Planner { .. }
             | Command::Runs { .. }
             | Command::Replay(_)
             | Command::Verify { .. }
@@ -147,6 +170,12 @@ pub(super) enum Command {
     Scripts,
     /// Try calls and scripts line by line; proposes changes until they are applied
     Repl(ReplArguments),
+    /// Run the steps of a plan as a graph
+    #[command(after_help = "Example:\n  nrv dag run plan.json --dry-run")]
+    Dag {
+        #[command(subcommand)]
+        command: DagCommand,
+    },
     /// Use deterministic tool adapters without a script
     #[command(after_help = "Example:\n  nrv dta describe link_updater")]
     Dta {
@@ -159,6 +188,12 @@ pub(super) enum Command {
     Gate(GateArguments),
     /// Show and probe the providers of language models
     Llm(LlmArguments),
+    /// Plan which adapters a goal needs, and check such plans
+    #[command(after_help = "Example:\n  nrv planner plan --goal 'mend the links' --json")]
+    Planner {
+        #[command(subcommand)]
+        command: PlannerCommand,
+    },
     /// List, show and export the records of runs
     #[command(after_help = "Example:\n  nrv runs show last")]
     Runs {
@@ -235,6 +270,14 @@ pub(super) struct Mutation {
     pub(super) exit_code: bool,
 }
 
+/// The flag of commands that may change files which an adapter owns.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct StrictTools {
+    /// Let only approved adapters change the files that they own
+    #[arg(long)]
+    pub(super) strict_tools: bool,
+}
+
 /// Arguments of `nrv run`.
 #[derive(Debug, Args)]
 #[command(
@@ -287,6 +330,8 @@ pub(super) struct ApplyArguments {
     pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) mutation: Mutation,
+    #[command(flatten)]
+    pub(super) tools: StrictTools,
     /// Keep the old version of each file beside the new one, with this suffix
     #[arg(long, value_name = "SUFFIX")]
     pub(super) backup: Option<String>,
@@ -330,9 +375,8 @@ pub(super) struct ScriptArguments {
     /// Run only an approved script, as it was approved; block where gates would ask, and apply diffs only at their line numbers
     #[arg(long)]
     pub(super) locked: bool,
-    /// Let only approved adapters change the files that they own
-    #[arg(long)]
-    pub(super) strict_tools: bool,
+    #[command(flatten)]
+    pub(super) tools: StrictTools,
     /// Record the replies of language models, one JSON file a request
     #[arg(long, value_name = "DIR", conflicts_with = "replay_llm")]
     pub(super) record_llm: Option<PathBuf>,
@@ -369,75 +413,6 @@ pub(super) enum Hooks {
     },
 }
 
-/// Commands of `nrv dta`.
-#[derive(Debug, Subcommand)]
-pub(super) enum Dta {
-    /// List the adapters
-    #[command(after_help = "Example:\n  nrv dta list --json")]
-    List,
-    /// Show an adapter's schemas
-    #[command(after_help = "Example:\n  nrv dta describe link_updater --json")]
-    Describe {
-        /// Adapter
-        name: String,
-    },
-    /// Write a working adapter of your own, to begin with
-    New(DtaNewArguments),
-    /// Run an adapter
-    Run(DtaRunArguments),
-    /// Run the verifiers of a run again, against the present tree
-    #[command(after_help = "Example:\n  nrv dta verify last")]
-    Verify {
-        /// Run, or `last`
-        run: String,
-    },
-}
-
-/// Arguments of `nrv dta new`.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  nrv dta new headings --python")]
-pub(super) struct DtaNewArguments {
-    /// Name of the adapter
-    pub(super) name: String,
-    /// Write functions in Rhai, with a case; the default
-    #[arg(long)]
-    pub(super) rhai: bool,
-    /// Write a program in Python
-    #[arg(long, conflicts_with = "rhai")]
-    pub(super) python: bool,
-    /// Write a program for Node
-    #[arg(long, conflicts_with_all = ["rhai", "python"])]
-    pub(super) node: bool,
-}
-
-/// Arguments of `nrv dta run`.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:
-  nrv dta run link_updater --input - --yes <<'EOF'
-  {\"tool\": \"link_updater\", \"version\": \"1.0\", \"mode\": \"apply\",
-   \"target\": {\"repo_path\": \".\", \"glob\": \"site/**/*.html\"},
-   \"params\": {\"from_hosts\": [\"http://old.example.com\"], \"to_host\": \"https://new.example.com\"},
-   \"constraints\": {\"max_files\": 5000, \"timeout_ms\": 300000, \"seed\": 42}}
-  EOF")]
-pub(super) struct DtaRunArguments {
-    /// Adapter
-    pub(super) name: String,
-    /// JSON file with the invocation, `-` for stdin
-    #[arg(long, value_name = "FILE", required_unless_present = "jsonl")]
-    pub(super) input: Option<PathBuf>,
-    /// Answer requests on stdin, one JSON document a line; touches no file
-    #[arg(long, conflicts_with_all = ["input", "dry_run", "yes", "allow_dirty", "exit_code", "keep", "events"])]
-    pub(super) jsonl: bool,
-    #[command(flatten)]
-    pub(super) mutation: Mutation,
-    /// Keep the changes if the run fails
-    #[arg(long)]
-    pub(super) keep: bool,
-    /// Write events to stdout as JSON lines while they happen, the result last
-    #[arg(long)]
-    pub(super) events: bool,
-}
-
 /// Commands of `nrv runs`.
 #[derive(Debug, Subcommand)]
 pub(super) enum Runs {
@@ -469,6 +444,12 @@ pub(super) enum Runs {
         /// Write the form for comparing runs: by position, without times, run id and hashes of the chain
         #[arg(long)]
         canonical: bool,
+    },
+    /// List the agents of a run
+    #[command(after_help = "Example:\n  nrv runs agents last")]
+    Agents {
+        /// Run, or `last`
+        run: String,
     },
     /// Report the requests, decisions, changes, checks and costs of a run, as text or as a page
     Report(ReportArguments),

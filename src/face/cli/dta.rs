@@ -21,7 +21,10 @@ use crate::{
     },
     host::{self, Host, Position, Request},
     script::approval,
-    service::adapter::{self, jsonl},
+    service::{
+        adapter::{self, jsonl},
+        exec::PrivateFolder,
+    },
 };
 
 pub(super) fn list(here: &Here, out: &mut Output) -> Result<u8, Error> {
@@ -104,15 +107,17 @@ pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) ->
 /// Answers requests about texts, one a line, until stdin ends. Nothing on disk is read or written.
 fn answer_lines(here: &Here, name: &str, out: &mut Output) -> Result<u8, Error> {
     let adapter = here.adapters().find(name)?;
-    let empty = tempfile::tempdir().map_err(|error| Error::io("no temporary folder can be made", &error))?;
+    let empty = PrivateFolder::make("texts")?;
     let workspace = crate::system::workspace::Workspace::open(empty.path())?;
     let overlay = crate::system::workspace::Overlay::default();
     let options = &here.context.options;
     let ctx = adapter::Context {
         view: crate::system::workspace::View::new(&workspace, &overlay),
+        run: None,
         threads: options.threads,
         cancel: options.cancel.as_ref(),
         renames: &|| Ok(crate::system::git::Renames::default()),
+        servers: &crate::system::language_server::NoServers,
         progress: &|_, _| {},
     };
     for line in std::io::stdin().lock().split(b'\n') {

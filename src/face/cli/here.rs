@@ -68,9 +68,7 @@ impl Here {
         if here.is_ci() {
             here.context.policy = here.context.policy.in_ci()?;
         }
-        if let Command::Run(RunArguments { script, .. }) | Command::Plan(PlanArguments { script, .. }) = &cli.command
-            && script.strict_tools
-        {
+        if cli.has_strict_tools() {
             here.context.policy = here.context.policy.strict()?;
         }
         redact::know(&here.context.rules);

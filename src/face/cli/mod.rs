@@ -13,6 +13,7 @@ mod check;
 mod ci;
 mod columns;
 mod commands;
+mod dag;
 mod docs;
 mod doctor;
 mod dta;
@@ -29,6 +30,7 @@ mod mode;
 mod output;
 mod pager;
 mod plan;
+mod planner;
 mod progress;
 mod recordings;
 mod recover;
@@ -122,11 +124,13 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Check(arguments) => check::check(&here()?, arguments, out),
         Command::Scripts => scripts::list(&here()?, out),
         Command::Repl(arguments) => repl::repl(&here()?, arguments, out),
+        Command::Dag { command } => dag::dag(&here()?, command, out),
         Command::Dta { command: Dta::List } => dta::list(&here()?, out),
         Command::Dta { command: Dta::Describe { name } } => dta::describe(&in_any_case()?, name, out),
         Command::Dta { command: Dta::New(arguments) } => dta_new::new(&here()?, arguments, out),
         Command::Dta { command: Dta::Run(arguments) } => dta::run(&here()?, arguments, out),
         Command::Dta { command: Dta::Verify { run } } => dta::verify(&here()?, run, out),
+        Command::Planner { command } => planner::planner(&here()?, command, out),
         Command::Edit(arguments) => edit::edit(&here()?, arguments, out),
         Command::Gate(arguments) if arguments.is_hook() => Ok(gate::hook(here, arguments, out)),
         Command::Gate(arguments) => gate::gate(&here()?, arguments, out),
@@ -137,6 +141,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Runs { command: Runs::Stats { since, suggest: true } } => runs::suggest(&here()?, *since, out),
         Command::Runs { command: Runs::Stats { since, .. } } => runs::stats(&here()?, *since, out),
         Command::Runs { command: Runs::Show { run, canonical } } => runs::show(&in_any_case()?, run, *canonical, out),
+        Command::Runs { command: Runs::Agents { run } } => runs::agents(&in_any_case()?, run, out),
         Command::Runs { command: Runs::Report(arguments) } => report::report(&here()?, arguments, out),
         Command::Runs { command: Runs::Attest(arguments) } => attest::attest(&here()?, arguments, out),
         Command::Runs { command: Runs::Verify { run } } => runs::verify(&in_any_case()?, run, out),

@@ -90,7 +90,7 @@ pub(super) fn load(here: &Here, script: &Path, out: &mut Output) -> Result<(Load
 }
 
 /// Shows all errors of a script that can't run but the last, which the caller shows.
-fn told(mut errors: Vec<Error>, out: &mut Output) -> Error {
+pub(super) fn told(mut errors: Vec<Error>, out: &mut Output) -> Error {
     let last = errors.pop();
     errors.iter().for_each(|error| out.explain(error));
     last.unwrap_or_else(|| Error::new(Code::Internal, "a script was rejected without a reason"))

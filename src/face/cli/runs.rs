@@ -125,6 +125,25 @@ pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) ->
     readable
 }
 
+pub(super) fn agents(here: &Here, run: &str, out: &mut Output) -> Result<u8, Error> {
+    let agents = host::agents(&here.context, run)?;
+    if out.is_json() {
+        out.document(&json!({"agents": agents}));
+        return Ok(0);
+    }
+    if agents.is_empty() {
+        out.say("The run has no agents.");
+    }
+    for agent in &agents {
+        let state = serde_json::to_value(agent.state).unwrap_or_default();
+        let work = agent.assignment.as_deref().unwrap_or_default();
+        let promised = counted(agent.commitments.len(), "commitment");
+        let state = state.as_str().unwrap_or_default();
+        out.line(&escape(format!("{}  {}  {state}  {promised}  {work}", agent.id, agent.name).trim_end()));
+    }
+    Ok(0)
+}
+
 pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Error> {
     let folder = here.context.runs.open(run)?;
     let report =

@@ -21,7 +21,8 @@ use crate::{
         error::Error,
         text::{counted, escape, shortened},
     },
-    host::{Answer, Event, Question, Sink, Work},
+    host::{Agent, AgentState, Answer, Event, Question, Sink, Work},
+    service::gate::GateResult,
 };
 
 /// The most files that a question lists; the rest is only counted.
@@ -41,6 +42,25 @@ pub(super) struct Terminal<'a> {
 }
 
 impl<'a> Terminal<'a> {
+    /// Tells what a gate says that does not stop the run.
+    fn warning(&mut self, result: &GateResult) {
+        self.out.warn(&format!("{} ({})", escape(&result.reason), result.triggered_rules.join(", ")));
+    }
+
+    /// Tells of an agent.
+    fn agent(&mut self, agent: &Agent) {
+        let what = match agent.state {
+            AgentState::Idle => "is summoned",
+            AgentState::Working => "works",
+            AgentState::Verifying => "says that it is done",
+            AgentState::Done => "is done: its commitments hold",
+            AgentState::Finished => "has finished",
+            AgentState::Failed => "FAILED: it has not finished",
+            AgentState::Dismissed => "is dismissed",
+        };
+        self.out.say(&format!("• {} {what}", escape(&agent.name)));
+    }
+
     pub(super) fn new(here: &'a Here, out: &'a mut Output) -> Result<Self, Error> {
         signals::listen(&here.context.options, &here.meter)?;
         Ok(Terminal::over(here, out))
@@ -86,13 +106,14 @@ impl Sink for Terminal<'_> {
                 self.out.data(&text);
             }
             Event::Applied { files, written } => tracing::info!("applied {}, written: {written}", of_files(files)),
-            Event::Warning { result } => {
-                self.out.warn(&format!("{} ({})", escape(&result.reason), result.triggered_rules.join(", ")));
-            }
+            Event::Warning { result } => self.warning(&result),
             Event::CommitmentVerified { commitment } => {
                 table::commitment(&commitment).lines().for_each(|line| self.out.say(line))
             }
             Event::Notice { text } => self.out.say(&text),
+            #[rustfmt::skip]
+            Event::AgentSummoned { agent } | Event::AgentWorking { agent } | Event::AgentVerifying { agent }
+            | Event::AgentDone { agent } | Event::AgentFailed { agent } | Event::AgentDismissed { agent } => self.agent(&agent),
             Event::DtaFailed { tool, reason } => tracing::info!("{tool} failed: {reason}"),
             Event::RunStarted { run } => tracing::info!("run {run}"),
             Event::CommandStarted { argv } => self.out.say(&format!("$ {}", command(&argv))),

@@ -357,7 +357,7 @@ impl<'a> Interactive<'a> {
     fn close_attempts(&mut self, sink: &mut dyn Sink) {
         while let Some(host) = self.host.as_mut().filter(|_| self.positions.is_within()) {
             let call = Call::AttemptEnd { keep: false };
-            let (position, after) = (self.positions.take(), self.positions.after(&call));
+            let (position, after) = (self.positions.take(&call), self.positions.after(&call));
             if host.perform(&position, call, sink).is_err() {
                 self.positions = self.positions.outermost();
                 return;

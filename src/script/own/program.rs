@@ -15,7 +15,7 @@ use std::{
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::Deserialize;
-use tempfile::{Builder, TempDir, TempPath};
+use tempfile::{Builder, NamedTempFile, TempPath};
 
 use super::{
     counts::Written,
@@ -121,6 +121,7 @@ impl Adapter for ProgramAdapter {
         let (deadline, gaps) = (Deadline::begin(input, "proposing"), Mutex::default());
         propose::propose(ctx, input, &self.description, || Start {
             adapter: self,
+            run: ctx.run,
             argv: &self.program.argv,
             cancel: ctx.cancel,
             deadline,
@@ -132,7 +133,7 @@ impl Adapter for ProgramAdapter {
         let argv = if self.program.measure.is_empty() { &self.program.argv } else { &self.program.measure };
         let gaps = Mutex::default();
         let deadline = Deadline::begin(input, "measuring");
-        let start = Start { adapter: self, argv, cancel: ctx.cancel, deadline, gaps: &gaps };
+        let start = Start { adapter: self, run: ctx.run, argv, cancel: ctx.cancel, deadline, gaps: &gaps };
         let mut measured = measure::measure(ctx, input, evidence, &start)?;
         let gaps = gaps.into_inner().unwrap_or_else(PoisonError::into_inner);
         measured.remarks.extend(gaps.into_iter().map(|gap| format!("{PARTLY_CONFINED}: {gap}")));
@@ -145,19 +146,26 @@ impl Adapter for ProgramAdapter {
     }
 }
 
-/// Private copies of a program's files, and the command line with their paths.
+/// A private folder with copies of a program's files, and the command line with their paths.
 struct Desk {
-    folder: TempDir,
+    private: PrivateFolder,
+    /// The copies, which the program may read.
+    copies: PathBuf,
+    /// The program's temporary files.
+    temporary: PathBuf,
     program: PathBuf,
     args: Vec<String>,
     _files: Vec<TempPath>,
 }
 
 impl ProgramAdapter {
-    /// Lays out the files of a command line.
-    fn desk(&self, argv: &[String]) -> Result<Desk, Error> {
-        let failed = |error: &std::io::Error| Error::io("no private folder can be made", error);
-        let folder = Builder::new().prefix("nrv-adapter-").tempdir().map_err(|error| failed(&error))?;
+    /// Lays out the files of a command line, for a start in a run.
+    fn desk(&self, argv: &[String], run: Option<&str>) -> Result<Desk, Error> {
+        let private = match run {
+            Some(run) => PrivateFolder::of_run(run),
+            None => PrivateFolder::make("adapter"),
+        }?;
+        let (copies, temporary) = (private.folder("copies")?, private.folder("temporary")?);
         let (mut files, mut words) = (Vec::new(), Vec::new());
         for (number, word) in argv.iter().enumerate() {
             let Some(content) = self.program.files.get(word) else {
@@ -173,9 +181,9 @@ impl ProgramAdapter {
                 .prefix(&name)
                 .rand_bytes(0)
                 .permissions(Permissions::from_mode(0o700))
-                .tempfile_in(folder.path());
-            let mut made = made.map_err(|error| failed(&error))?;
-            made.write_all(&bytes).map_err(|error| failed(&error))?;
+                .tempfile_in(&copies);
+            let mut made = made.map_err(|error| no_file(&error))?;
+            made.write_all(&bytes).map_err(|error| no_file(&error))?;
             words.push(made.path().to_string_lossy().into_owned());
             // Closed, or the kernel would not start it.
             files.push(made.into_temp_path());
@@ -183,10 +191,10 @@ impl ProgramAdapter {
         let mut words = words.into_iter();
         let name = words.next().unwrap_or_default();
         let program = if name.starts_with('/') { PathBuf::from(name) } else { look_up(&name, Some(&self.path))? };
-        Ok(Desk { folder, program, args: words.collect(), _files: files })
+        Ok(Desk { private, copies, temporary, program, args: words.collect(), _files: files })
     }
 
-    fn launch(&self, desk: &Desk, stdin: &Path, temporary: &Path, timeout_ms: u64) -> Launch {
+    fn launch(&self, desk: &Desk, stdin: &Path, timeout_ms: u64) -> Launch {
         let mut env: BTreeMap<String, String> =
             ENVIRONMENT.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         env.insert("PATH".to_owned(), self.path.clone());
@@ -196,7 +204,7 @@ impl ProgramAdapter {
             program: desk.program.clone(),
             name: self.program.argv.first().cloned().unwrap_or_default(),
             args: desk.args.clone(),
-            cwd: desk.folder.path().to_owned(),
+            cwd: desk.copies.clone(),
             env,
             stdin: Some(stdin.to_owned()),
             timeout_ms,
@@ -204,8 +212,8 @@ impl ProgramAdapter {
             confine: self.program.confine,
             network: false,
             private: true,
-            read: [desk.folder.path().to_owned()].into_iter().chain(self.program.read.iter().cloned()).collect(),
-            temporary: temporary.to_owned(),
+            read: [desk.copies.clone()].into_iter().chain(self.program.read.iter().cloned()).collect(),
+            temporary: desk.temporary.clone(),
             limits,
             output: Output { whole: LONGEST, ends: ENDS, ..Output::default() },
             ..Launch::default()
@@ -226,6 +234,7 @@ impl ProgramAdapter {
 /// Starts the program for a batch.
 struct Start<'a> {
     adapter: &'a ProgramAdapter,
+    run: Option<&'a str>,
     argv: &'a [String],
     cancel: &'a AtomicBool,
     /// The time of the phase, for all starts together.
@@ -248,13 +257,11 @@ struct Reply {
 
 impl Start<'_> {
     fn ask(&self, batch: &Batch) -> Result<Answer, Error> {
-        let no_folder = |error: &std::io::Error| Error::io("no private folder can be made", error);
         // Each start has copies of its own: nothing passes from one to the next, whatever the machine lets it change.
-        let desk = self.adapter.desk(self.argv)?;
-        let temporary = PrivateFolder::make("adapter-tmp")?;
-        let mut stdin = tempfile::NamedTempFile::new().map_err(|error| no_folder(&error))?;
-        write(batch, &mut stdin).map_err(|error| no_folder(&error))?;
-        let launch = self.adapter.launch(&desk, stdin.path(), temporary.path(), self.deadline.left_ms());
+        let desk = self.adapter.desk(self.argv, self.run)?;
+        let mut stdin = NamedTempFile::new_in(desk.private.path()).map_err(|error| no_file(&error))?;
+        write(batch, &mut stdin).map_err(|error| no_file(&error))?;
+        let launch = self.adapter.launch(&desk, stdin.path(), self.deadline.left_ms());
         let ended = sandbox::launch(&launch, &self.adapter.supervisor, self.cancel, &mut |_| Ok(()));
         let ended = ended.map_err(|refused| self.not_started(refused))?;
         if !ended.confinement.isolated {
@@ -382,6 +389,10 @@ impl Start<'_> {
             }
         }
     }
+}
+
+fn no_file(error: &std::io::Error) -> Error {
+    Error::io("a private file can't be made", error)
 }
 
 /// Writes a batch as JSON, in large pieces: a piece of JSON is often a single byte.

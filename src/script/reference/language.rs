@@ -93,7 +93,11 @@ pub(super) fn topics() -> Vec<Topic> {
 
 fn codes() -> String {
     let row = |code: &Code| {
-        let caught = if code.is_final() { "no" } else { "yes" };
+        let caught = match code {
+            Code::VerificationFailed => "in an attempt",
+            code if code.is_final() => "no",
+            _ => "yes",
+        };
         format!("| `{code}` | {caught} | {} | {} |\n", code.exit_code(), code.doc())
     };
     let rows: String = Code::ALL.iter().map(row).collect();

@@ -11,9 +11,10 @@ use crate::{
         json::Keyed,
     },
     script::guest::bindings::{
-        Field, Namespace, fields,
+        Field, Namespace,
+        agent::COMMITMENT,
+        fields,
         host::{Host, Nrv},
-        nrv::COMMITMENT,
         registry,
     },
 };

@@ -98,6 +98,14 @@ impl Host {
         reply.map_err(|error| self.raise(ctx, error))
     }
 
+    /// Makes a call of a protocol, which hands on an error that ends the script.
+    pub(super) fn answer(&self, ctx: &NativeCallContext<'_>, call: call::Call) -> Result<Value, Error> {
+        if self.has_ended() {
+            return Err(Error::new(Code::Cancelled, "the script has ended"));
+        }
+        lock(&self.0.link).call(place::of_call(ctx), call)
+    }
+
     /// Makes a call and gives its reply or its error as JSON, unless that ends the script.
     pub(super) fn try_ask(
         &self,
@@ -108,7 +116,7 @@ impl Host {
             return Err(terminated());
         }
         match lock(&self.0.link).call(place::of_call(ctx), call) {
-            Err(error) if error.code().is_final() => Err(self.raise(ctx, error)),
+            Err(error) if error.is_final() => Err(self.raise(ctx, error)),
             answer => Ok(answer),
         }
     }
@@ -166,7 +174,7 @@ impl Host {
             Some(place) => error.at(place),
             None => error,
         };
-        if error.code().is_final() {
+        if error.is_final() {
             self.end(error);
             return terminated();
         }
@@ -202,6 +210,13 @@ impl Host {
     /// The error for which the script has to end.
     pub(in crate::script::guest) fn ending(&self) -> Option<Error> {
         lock(&self.0.ending).clone()
+    }
+
+    /// Takes back that the script has to end; returns the reason.
+    pub(super) fn take_ending(&self) -> Option<Error> {
+        let ending = lock(&self.0.ending).take();
+        self.0.ended.store(false, Ordering::Relaxed);
+        ending
     }
 
     /// True if the host has used this code in this run.

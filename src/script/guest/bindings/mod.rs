@@ -2,10 +2,13 @@
 //!
 //! To add a call: its doc comment with an example in the namespace's `CALLS`, its function in `register`.
 
+mod agent;
 mod apply;
 mod attempt;
 mod code;
+mod dag;
 mod diff;
+mod door;
 mod dta;
 mod edit;
 mod exec;
@@ -16,6 +19,7 @@ mod interface;
 mod json;
 mod llm;
 mod nrv;
+mod planner;
 mod prompt;
 mod random;
 mod run;
@@ -37,6 +41,7 @@ pub(super) const ATTEMPT: &str = "nrv.attempt";
 /// Every namespace, sorted by receiver.
 pub const NAMESPACES: &[Namespace] = &[
     nrv::NAMESPACE,
+    agent::NAMESPACE,
     apply::NAMESPACE,
     code::NAMESPACE,
     diff::NAMESPACE,
@@ -47,6 +52,7 @@ pub const NAMESPACES: &[Namespace] = &[
     gate::NAMESPACE,
     json::NAMESPACE,
     llm::NAMESPACE,
+    planner::NAMESPACE,
     prompt::NAMESPACE,
     random::NAMESPACE,
     run::NAMESPACE,

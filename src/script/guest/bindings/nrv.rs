@@ -1,6 +1,6 @@
 //! The calls of the object `nrv` itself.
 
-use rhai::{Dynamic, Engine, FnPtr, NativeCallContext};
+use rhai::{Array, Dynamic, Engine, FnPtr, NativeCallContext};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -10,19 +10,16 @@ use crate::{
         error::{Code, Error},
         json::Keyed,
     },
-    script::guest::bindings::{Field, Namespace, attempt::attempt, dta::Adapter, fields, host::Nrv, registry},
-};
-
-/// The fields of a commitment for `nrv.commit`.
-pub(super) const COMMITMENT: &[Field] =
-    fields! { description: "string", assertion: "map" = ASSERTION, timeout_ms: "int | ()?" };
-
-const ASSERTION: &[Field] = fields! {
-    command: "map?" = fields! { program: "string", args: "array?", cwd: "string | ()?", env: "map?", status: "int?" },
-    count: "map?" = fields! {
-        pattern: "string", glob: "string | array", equals: "int | ()?", at_least: "int | ()?", at_most: "int | ()?",
+    script::guest::bindings::{
+        Namespace,
+        agent::COMMITMENT,
+        attempt::attempt,
+        dag::{ENDED, NODE, OPTIONS, dag},
+        dta::Adapter,
+        fields,
+        host::Nrv,
+        registry,
     },
-    file_exists: "string?", json_valid: "string | array?", tree_unchanged: "string | array?",
 };
 
 pub(super) const NAMESPACE: Namespace = Namespace {
@@ -67,6 +64,25 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// let ticket = nrv.custom("tickets.create", #{ title: "a page has no heading" });
         /// ```
         custom(name: "string", params: "map") -> "any";
+        /// Runs a graph of nodes, each as soon as those that it waits for have succeeded: `#{ok, nodes}`, with `#{state, output}` by id.
+        ///
+        /// A node is `#{id, after, needs, parallelizable, input}` and one of `dta` (an adapter, with its invocation as input, or with
+        /// `#{of: ID}` the proposal of a node whose mode is `dry-run`), `edit` (a tool, with its arguments), `exec` (the words of a command,
+        /// with the rest of what `nrv.exec` takes), `gate` (a question, about the node `of` of the input), `agent` (one to summon, with the
+        /// conversation's request as input), and `script` (a closure, which fails by `false`). All is checked before anything runs. The error of a node that failed is thrown, with all nodes in
+        /// `details.nodes`, once the nodes that don't depend on it have ended; with `fail_fast: true` no further ones begin. `needs: "done"`
+        /// also begins after a command whose status is not 0. Nodes that begin together and change different files run at the same time.
+        ///
+        /// ```rhai
+        /// let hosts = #{ from_hosts: ["old.example.com"], to_host: "https://new.example.com" };
+        /// let target = #{ glob: "site/**" };
+        /// nrv.dag([
+        ///     #{ id: "preview", dta: "link_updater", input: #{ mode: "dry-run", target: target, params: hosts } },
+        ///     #{ id: "gate", gate: "apply the new links", input: #{ of: "preview" }, after: ["preview"] },
+        ///     #{ id: "apply", dta: "link_updater", input: #{ of: "preview" }, after: ["gate"] },
+        /// ]);
+        /// ```
+        dag(nodes: "array" = NODE, options: "map?" = OPTIONS) -> "map" = ENDED;
         /// The handle of an approved adapter, by name. An unknown name is an error when the handle is first used.
         ///
         /// ```rhai
@@ -107,6 +123,10 @@ fn register(engine: &mut Engine) {
     engine.register_type_with_name::<Nrv>("nrv");
     engine.register_fn("attempt", |ctx: NativeCallContext<'_>, nrv: &mut Nrv, closure: FnPtr| {
         attempt(&ctx, &nrv.0, &closure)
+    });
+    engine.register_fn("dag", |ctx: NativeCallContext<'_>, nrv: &mut Nrv, nodes: Array| dag(&ctx, &nrv.0, nodes, None));
+    engine.register_fn("dag", |ctx: NativeCallContext<'_>, nrv: &mut Nrv, nodes: Array, options: Dynamic| {
+        dag(&ctx, &nrv.0, nodes, Some(&options))
     });
     // Not `call`: the engine takes that name for its own, whatever the type.
     engine.register_fn("custom", |ctx: NativeCallContext<'_>, nrv: &mut Nrv, name: &str, params: Dynamic| {

@@ -84,7 +84,7 @@ impl EventStream {
         if matches!(kind, Some("completed" | "error")) {
             host.close(*number);
             // An error that can't be caught elsewhere can't be skipped here.
-            if let Some(error) = failure(&event).filter(|error| error.code().is_final()) {
+            if let Some(error) = failure(&event).filter(|error| error.is_final()) {
                 return Err(host.raise_at(at.clone(), error));
             }
         }

@@ -26,6 +26,13 @@ enum Place {
 struct Need(&'static str, &'static str, Place, bool);
 
 const NEEDS: &[Need] = &[
+    Need("nrv.agent.commit", "exec", Place::Nowhere, false),
+    Need("nrv.agent.converse", "calls", Place::Nowhere, false),
+    Need("nrv.agent.converse", "exec", Place::Nowhere, false),
+    Need("nrv.agent.converse", "llm", Place::Nowhere, false),
+    Need("nrv.agent.converse", "network", Place::Nowhere, false),
+    Need("nrv.agent.converse", "write", Place::Nowhere, false),
+    Need("nrv.agent.summon", "exec", Place::Nowhere, false),
     Need("nrv.apply.create", "write", Place::Argument(0), true),
     Need("nrv.apply.diff", "write", Place::Field(0, "path"), true),
     Need("nrv.apply.plan", "exec", Place::Nowhere, false),
@@ -38,6 +45,9 @@ const NEEDS: &[Need] = &[
     Need("nrv.custom", "calls", Place::Argument(0), true),
     Need("nrv.code.apply", "write", Place::Nowhere, true),
     Need("nrv.code.rewrite", "write", Place::Nowhere, false),
+    Need("nrv.dag", "exec", Place::Nowhere, false),
+    Need("nrv.dag", "network", Place::Nowhere, false),
+    Need("nrv.dag", "write", Place::Nowhere, false),
     Need("nrv.dta(name).apply", "network", Place::Nowhere, false),
     Need("nrv.dta(name).apply", "write", Place::Nowhere, true),
     Need("nrv.dta(name).propose", "network", Place::Nowhere, false),
@@ -57,6 +67,7 @@ const NEEDS: &[Need] = &[
     Need("nrv.llm.capabilities", "llm", Place::Argument(0), false),
     Need("nrv.llm.complete", "llm", Place::Field(0, "provider"), true),
     Need("nrv.llm.stream", "llm", Place::Field(0, "provider"), true),
+    Need("nrv.planner.plan", "llm", Place::Nowhere, false),
 ];
 
 /// The namespace of commands, which need a permission for the files that they change as well.
