@@ -17,7 +17,11 @@ use std::{
 use crate::{docs::page::Step, repository, support::toolchain};
 
 /// How a page starts a program from a checkout, and the binary that cargo has built for the tests in its place.
-const FROM_CHECKOUT: &[(&str, &str)] = &[("cargo run --example embed -- ", "embed "), ("cargo run -- ", "nrv ")];
+const FROM_CHECKOUT: &[(&str, &str)] = &[
+    ("cargo run --example embed -- ", "embed "),
+    ("cargo run --example handler", "handler"),
+    ("cargo run -- ", "nrv "),
+];
 
 /// Commands that fetch, build or test: not run, since the tests can't run themselves and have no network.
 const NOT_RUN: &[&str] = &["cargo build", "cargo install", "cargo test", "git clone"];
@@ -46,6 +50,9 @@ pages_that_run! {
     fixing_links_does_what_it_says: "docs/fix-links.md",
     micro_edits_do_what_the_page_says: "docs/micro-edits.md",
     migrating_json_does_what_it_says: "docs/migrate-json.md",
+    planning_does_what_the_page_says: "docs/planner.md",
+    graphs_do_what_the_page_says: "docs/graphs.md",
+    agents_do_what_the_page_says: "docs/agents.md",
     renaming_a_symbol_does_what_it_says: "docs/rename.md",
     rewriting_code_does_what_it_says: "docs/rewrite-code.md",
     model_proposals_do_what_the_page_says: "docs/model-proposals.md",
@@ -160,15 +167,22 @@ fn shell(folder: &Path, home: &Path) -> Command {
     command
 }
 
-/// The repository's files in a repository of their own, with a clean tree.
+/// True for the sources of the program and its tests, which no page needs: the program is built already.
+fn is_source(path: &str) -> bool {
+    path.ends_with(".rs") && (path.starts_with("src/") || path.starts_with("tests/"))
+}
+
+/// The repository's files but for [sources](is_source) in a repository of their own, with a clean tree.
 fn copy_of_repository(home: &Path) -> PathBuf {
     let copy = home.join("nrv");
-    for path in repository::files() {
+    for path in repository::files().into_iter().filter(|path| !is_source(path)) {
         let target = copy.join(&path);
         fs::create_dir_all(target.parent().expect("a file has a folder")).expect("a folder can be made");
         fs::copy(repository::root().join(&path), &target).expect("a file can be copied");
     }
-    let commit = "git init -q -b main && git add -A && git commit -q -m 'A clean start'";
+    // All objects come into one pack, which is made and removed sooner than a file for each.
+    let commit =
+        "git init -q -b main --template= && git -c core.bigFileThreshold=1 add -A && git commit -q -m 'A clean start'";
     let made = shell(&copy, home).args(["-c", commit]).output().expect("sh runs");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     copy
@@ -213,6 +227,9 @@ fn the_copy_is_clean_and_whole() {
     let copy = copy_of_repository(folder.path());
     let status = shell(&copy, folder.path()).args(["-c", "git status --porcelain"]).output().expect("sh runs");
     assert_eq!(String::from_utf8_lossy(&status.stdout), "");
-    assert!(copy.join("Cargo.toml").is_file());
+    let whole = repository::files().into_iter().filter(|path| !is_source(path));
+    let copied = shell(&copy, folder.path()).args(["-c", "git ls-files -z"]).output().expect("sh runs");
+    let copied = String::from_utf8_lossy(&copied.stdout).into_owned();
+    assert_eq!(copied.split_terminator('\0').collect::<Vec<_>>(), whole.collect::<Vec<_>>());
     assert!(!copy.join("target").exists());
 }

@@ -27,12 +27,12 @@ const HEADER: &str = "const WORKFLOW = #{ permissions: #{ write: [\"**\"], exec:
 const POLICY: &str = "[exec]\nenv = [\"HOME\", \"PATH\"]\nread = [\"~/.cargo\", \"~/.rustup\"]\nscratch = [\"**/target/**\"]\n\
                       [[exec.allow]]\nprefix = [\"cargo\", [\"check\", \"fmt\", \"test\"]]\nwrites = [\"**/*.rs\", \"Cargo.lock\"]\n";
 
-/// Answers every request with two colours, unless a tool has to be called.
+/// Answers every request with two colours, unless it asks for a plan or a tool has to be called.
 struct Painter;
 
 impl Orchestrator for Painter {
     fn capabilities(&self) -> Result<Capabilities, Error> {
-        Ok(Capabilities::new([("painter".to_owned(), Model { context_tokens: Some(8192), ..Model::default() })]))
+        Ok(Capabilities::new([("painter".to_owned(), Model { context_tokens: Some(65_536), ..Model::default() })]))
     }
 
     fn answer(&self, request: &LlmRequest, _: &Cancel, on_token: &mut dyn FnMut(&str)) -> Result<Reply, Error> {
@@ -44,7 +44,8 @@ impl Orchestrator for Painter {
                 ..Reply::of_text(request.model(), "")
             });
         }
-        let text = "[\"red\", \"blue\"]";
+        let plans = request.canonical().to_string().contains("You plan changes of a repository");
+        let text = if plans { "{\"goal\": \"rest\", \"tool_requests\": []}" } else { "[\"red\", \"blue\"]" };
         on_token(text);
         Ok(Reply::of_text(request.model(), text))
     }

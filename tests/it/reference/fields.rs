@@ -14,6 +14,9 @@ use super::examples::{run, workspace};
 const DIFF: &str = "--- a/notes.txt\n+++ b/notes.txt\n@@ -1 +1 @@\n-old\n+new\n";
 const DIFF_B64: &str = "LS0tIGEvbm90ZXMudHh0CisrKyBiL25vdGVzLnR4dApAQCAtMSArMSBAQAotb2xkCituZXcK";
 
+/// The id of the first agent of a run with the seed 0.
+const AGENT: &str = "58b73f5d-5308-4c81-99f5-9ff4a7616ec9";
+
 /// A call with arguments that are right: together its samples have every field.
 fn samples() -> Vec<(&'static str, Value)> {
     let commitment = |assertion: Value| json!({"description": "d", "assertion": assertion, "timeout_ms": 60_000});
@@ -122,6 +125,53 @@ fn samples() -> Vec<(&'static str, Value)> {
         ("nrv.dta(name).describe", json!([])),
         ("nrv.dta(name).propose", json!([invocation])),
         ("nrv.dta(name).run", json!([invocation])),
+        (
+            "nrv.agent.summon",
+            json!([{"name": "Bo", "assignment": "work", "tools": ["exec_run"], "model": {"provider": "painter", "model": "painter"},
+                "commitments": [{"description": "d", "assertion": {"file_exists": "notes.txt"}, "timeout_ms": 1000}],
+                "parent": AGENT, "budget": {"calls": 9, "tokens": 900}}]),
+        ),
+        ("nrv.agent.get", json!([AGENT])),
+        ("nrv.agent.list", json!([])),
+        (
+            "nrv.agent.converse",
+            json!([AGENT, "json", {"request": "paint", "max_turns": 1, "max_actions": 1, "max_tokens": 100}]),
+        ),
+        ("nrv.agent.commit", json!([AGENT, {"description": "d", "assertion": {"file_exists": "notes.txt"}}])),
+        (
+            "nrv.dag",
+            json!([[
+                {"id": "links", "dta": "link_updater", "input": invocation},
+                {"id": "gate", "gate": "go on", "after": ["links"], "needs": "done"},
+                {"id": "text", "edit": "update_text_content", "parallelizable": false,
+                    "input": {"path": "site/page.html", "line": 5, "old": "Old", "new": "New"}},
+                {"id": "tool", "exec": ["cargo", "fmt", "--version"]},
+            ], {"fail_fast": true}]),
+        ),
+        ("nrv.planner.derive_agent", json!([{"adapters": ["link_updater"], "assignment": "move the links"}])),
+        (
+            "nrv.planner.to_dag",
+            json!([{"goal": "move", "steps": [{"id": "go", "request": "T1"}],
+                    "tool_requests": [{"id": "T1", "tool": "link_updater", "reason": "the host moved", "inputs_ref": "#/inputs/T1"}],
+                    "inputs": {"T1": {"target": {"glob": "site/**"}, "params":
+                        {"from_hosts": ["old.example.com"], "to_host": "https://new.example.com"}}}}]),
+        ),
+        (
+            "nrv.planner.plan",
+            json!([{"goal": "move", "findings": {"link_updater": [{"target": {"glob": "site/**"}, "params":
+                    {"from_hosts": ["old.example.com"], "to_host": "https://new.example.com"}}]}}]),
+        ),
+        (
+            "nrv.planner.plan",
+            json!([{"goal": "rest", "model": {"provider": "painter", "model": "painter", "max_tokens": 500}}]),
+        ),
+        (
+            "nrv.planner.validate",
+            json!([{"goal": "move", "skipped": [{"tool": "rename_refactor", "reason": "no symbol moves"}],
+                    "tool_requests": [{"id": "T1", "tool": "link_updater", "reason": "the host moved", "inputs_ref": "#/inputs/T1"}],
+                    "inputs": {"T1": {"target": {"glob": "site/**"}, "params":
+                        {"from_hosts": ["old.example.com"], "to_host": "https://new.example.com"}}}}]),
+        ),
         ("nrv.exec.check", json!([command])),
         ("nrv.exec.run", json!([command])),
         ("nrv.exec.verify", json!([[command]])),
@@ -167,9 +217,17 @@ fn outcomes(call: &Call, arguments: &[Value]) -> Vec<Result<Value, Value>> {
     let body = format!("{receiver}.{}({})", call.name, params.join(", "));
     let site = workspace();
     site.write("arguments.json", json!(arguments).to_string());
+    // An agent that calls can name, and none that the run would wait for.
+    let (before, after) = match call.receiver {
+        "nrv.agent" | "nrv" => (
+            "nrv.agent.summon(#{});",
+            "for one in nrv.agent.list() { if one.get(\"parent\") == () { nrv.agent.dismiss(one.id); } }",
+        ),
+        _ => ("", ""),
+    };
     let text = format!(
-        "let all = []; for a in nrv.json.parse(nrv.files.read(\"arguments.json\")) {{
-            try {{ all.push(#{{ ok: {body} }}); }} catch (e) {{ all.push(#{{ e: e }}); }} }} all"
+        "{before} let all = []; for a in nrv.json.parse(nrv.files.read(\"arguments.json\")) {{
+            try {{ all.push(#{{ ok: {body} }}); }} catch (e) {{ all.push(#{{ e: e }}); }} }} {after} all"
     );
     let all = run(&site, &text).unwrap_or_else(|error| panic!("{}: {error}", call.path()));
     let outcome = |one: &Value| match one.get("ok") {
@@ -215,7 +273,9 @@ fn every_listed_field_is_taken_and_no_other() {
         let mut listed = call.params.iter().map(|param| param.fields).collect::<Vec<_>>();
         while let Some(fields) = listed.pop() {
             listed.extend(fields.iter().map(|field| field.fields));
-            let names = fields.iter().map(|field| field.name);
+            // No JSON is a function, and no painter gets an agent's work done.
+            let is_sampled = |field: &&Field| field.kind != "function?" && field.name != "agent";
+            let names = fields.iter().filter(is_sampled).map(|field| field.name);
             missing.entry(key(fields)).or_default().extend(names);
         }
     }
@@ -297,6 +357,7 @@ fn every_call_gives_what_is_listed_and_nothing_else() {
         given.insert(path.to_owned());
     }
     for (path, text) in [
+        ("nrv.agent.dismiss", "nrv.agent.dismiss(nrv.agent.summon(#{}).id)"),
         ("nrv.attempt", "nrv.attempt(|| 1)"),
         (
             "nrv.dta(name).apply",
