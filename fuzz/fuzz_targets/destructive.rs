@@ -1,8 +1,8 @@
 //! No command line makes the judge of destructive commands panic, and the same line is judged the same.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
-use libfuzzer_sys::fuzz_target;
 use nrv::gate::destructive::{Command, Rules, examine};
+use nrv_fuzz::fuzz_target;
 
 fuzz_target!(|line: &str| {
     let rules = Rules::built_in();

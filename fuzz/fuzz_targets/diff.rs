@@ -1,8 +1,8 @@
 //! No text makes the parser panic. A diff that applies exactly also applies with offsets, and its reverse restores the file.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
-use libfuzzer_sys::fuzz_target;
 use nrv::base::diff::{self, FilePatch, ParseOptions, Placement, Prose, Side, Strip};
+use nrv_fuzz::fuzz_target;
 
 fuzz_target!(|input: (&[u8], &[u8])| {
     let (text, file) = input;

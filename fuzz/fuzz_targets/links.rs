@@ -1,9 +1,8 @@
 //! On any bytes, in each format, the proposer does not panic, and the verifier's own parser agrees with it.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use std::sync::atomic::AtomicBool;
 
-use libfuzzer_sys::fuzz_target;
 use nrv::{
     Adapter,
     base::{change::Content, path::RepoPath},
@@ -13,9 +12,11 @@ use nrv::{
     },
     system::{
         git::Renames,
+        language_server::NoServers,
         workspace::{Overlay, View, Workspace},
     },
 };
+use nrv_fuzz::fuzz_target;
 use serde_json::json;
 
 /// The first byte of an input chooses the format of the rest.
@@ -32,9 +33,11 @@ fuzz_target!(|input: &[u8]| {
     let cancel = AtomicBool::new(false);
     let ctx = adapter::Context {
         view: View::new(&workspace, &overlay),
+        run: None,
         threads: 1,
         cancel: &cancel,
         renames: &|| Ok(Renames::default()),
+        servers: &NoServers,
         progress: &|_, _| {},
     };
     let input = json!({

@@ -1,8 +1,8 @@
 //! No text of a policy makes the parser panic, and an accepted policy has a stable hash.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
-use libfuzzer_sys::fuzz_target;
 use nrv::system::policy::{FILE, Policy};
+use nrv_fuzz::fuzz_target;
 
 fuzz_target!(|text: &str| {
     if let Ok(policy) = Policy::parse(text, FILE) {

@@ -1,8 +1,8 @@
 //! On any bytes, the search does not panic, its findings are in order, and redacted text has none.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
-use libfuzzer_sys::fuzz_target;
 use nrv::gate::secrets::{Rules, redact, redact_json, scan};
+use nrv_fuzz::fuzz_target;
 use serde_json::Value;
 
 fuzz_target!(|input: &[u8]| {
