@@ -2,7 +2,9 @@
 #![expect(clippy::disallowed_methods, reason = "the artefacts that are compared are read as they are")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-use crate::support::site::Site;
+use serde_json::json;
+
+use crate::support::site::{Site, Tree};
 
 const SAMPLE: &str = "const WORKFLOW = #{ name: \"sample\", permissions: #{ write: [\"site/**\"] } };
 let pages = nrv.files.glob(\"site/**\");
@@ -47,4 +49,46 @@ fn the_same_inputs_give_the_same_patch_and_record() {
 fn another_seed_is_another_record() {
     let (one, other) = (artefacts("2", "1"), artefacts("2", "2"));
     assert!(one[0] == other[0] && one[3] != other[3]);
+}
+
+/// Edits of every place that a search finds.
+const EDITS: &str = "const WORKFLOW = #{ name: \"edits\", permissions: #{ write: [\"src/**\"] } };
+let found = nrv.edit.find(#{ kind: \"class\", glob: \"src/**/*\", name: \"p-2\" });
+for target in found { nrv.edit.update_class_name(target, \"p-2\", \"p-4\"); }
+for target in nrv.edit.find(#{ kind: \"text\", glob: \"src/**/*.html\", text: \"Old\" }) {
+    nrv.edit.update_text_content(target, \"Old\", \"New\");
+}
+found
+";
+
+/// The tree after the edits, and what was recorded: the targets and changes, and every patch.
+fn edited(threads: &str) -> (Tree, String, Vec<Vec<u8>>) {
+    let site = Site::new(0);
+    for index in 0..12 {
+        let component = format!("export const C{index} = () => <p className=\"a p-2\">Old {index}</p>;\n");
+        site.write(&format!("src/{}/c{index}.tsx", index % 3), component);
+        site.write(&format!("src/{}/p{index}.html", index % 3), "<p class=\"p-2\">Old</p>\n<p>Old</p>\n");
+    }
+    site.script("edits.rhai", EDITS);
+    let command = ["run", "edits.rhai", "--yes", "--json", "--allow-dirty", "--threads", threads];
+    let ran = site.nrv(&command).exits(0).json();
+    assert_eq!((ran["result"].as_array().unwrap().len(), &ran["files_changed"]), (24, &json!(24)));
+    let record = site.nrv(&["runs", "show", "last", "--canonical"]).exits(0).stdout;
+    let patches = site.recorded("*/packs/*/patch").into_iter().map(|path| std::fs::read(path).unwrap()).collect();
+    let tree = site.tree();
+    let again = site.nrv(&command).exits(0).json();
+    assert_eq!((&again["result"], &again["files_changed"]), (&json!([]), &json!(0)), "{threads} threads");
+    assert!(site.tree() == tree);
+    (tree, record, patches)
+}
+
+#[test]
+fn micro_edits_are_the_same_on_any_number_of_threads_and_leave_nothing_to_do() {
+    let first = edited("1");
+    assert_eq!(first.2.len(), 24 + 24);
+    for threads in ["2", "8"] {
+        let other = edited(threads);
+        let differing = first.1.lines().zip(other.1.lines()).find(|(one, other)| one != other);
+        assert!(first == other, "{threads} threads: {differing:?}");
+    }
 }

@@ -61,6 +61,7 @@ fn one_of_each() -> Vec<Event> {
         input_sha256: sha256,
     };
     let commitment = Commitment {
+        agent: None,
         id: "k1".to_owned(),
         source: Maker::Script,
         description: label.clone(),

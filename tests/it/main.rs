@@ -1,6 +1,7 @@
 //! The integration tests, one binary.
 
 mod abuse;
+mod agents;
 mod apply;
 mod apply_policy;
 mod approvals;
@@ -20,6 +21,7 @@ mod concurrency;
 mod confirm;
 mod corpora;
 mod crash;
+mod dag;
 mod destructive_cases;
 mod determinism;
 mod diff_cases;
@@ -43,6 +45,7 @@ mod html_cases;
 mod init;
 mod interactive;
 mod json_shapes;
+mod language_servers;
 mod leaks;
 mod ledger;
 mod link_trees;
@@ -60,6 +63,7 @@ mod net;
 mod packs;
 mod patches;
 mod plan;
+mod planner;
 mod planted;
 mod prompts;
 mod prose;

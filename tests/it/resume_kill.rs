@@ -9,13 +9,14 @@
 use std::{
     fs,
     process::{Command, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde_json::Value;
 
 use crate::support::{
     chance::{Chance, setting},
+    hold::{killed_after, recorded_events},
     site::{Ran, Running, Site, Tree},
 };
 
@@ -118,13 +119,12 @@ fn decide(site: &Site, ran: &Ran, tally: &mut Tally) -> Vec<String> {
 }
 
 /// One run that is killed again and again; its result is that of an undisturbed one.
-fn round(expected: &(Tree, Vec<String>, usize), took: Duration, chance: &mut Chance, tally: &mut Tally) {
+fn round(expected: &(Tree, Vec<String>, usize), events: u64, chance: &mut Chance, tally: &mut Tally) {
     let site = site();
-    let millis = u64::try_from(took.as_millis()).unwrap();
     let mut options: Vec<String> = Vec::new();
     for attempt in 0.. {
         assert!(attempt < 40, "it comes to no end");
-        let run = begun(&site);
+        let (run, before) = (begun(&site), recorded_events(&site));
         let mut arguments = match &run {
             Some(run) => vec!["resume", run.as_str()],
             None => vec!["run", "work.rhai"],
@@ -132,12 +132,13 @@ fn round(expected: &(Tree, Vec<String>, usize), took: Duration, chance: &mut Cha
         arguments.extend(options.iter().map(String::as_str));
         let running = start(&site, &arguments);
         // Some sessions may come to their end.
-        if attempt < 4 {
-            std::thread::sleep(Duration::from_millis(chance.below(millis)));
-            running.signal(rustix::process::Signal::KILL);
-            tally.kills += 1;
-        }
-        let ran = running.end();
+        let ran = if attempt < 4 {
+            let moment = Duration::from_micros(chance.below(10_000));
+            killed_after(&site, running, before + chance.below(events), moment)
+        } else {
+            running.end()
+        };
+        tally.kills += u64::from(ran.code == -1);
         options = match ran.code {
             0 => break,
             7 => decide(&site, &ran, tally),
@@ -158,17 +159,16 @@ fn round(expected: &(Tree, Vec<String>, usize), took: Duration, chance: &mut Cha
 #[test]
 fn a_run_that_is_killed_at_any_moment_and_resumed_does_everything_once() {
     let undisturbed = site();
-    let began = Instant::now();
     let ran = start(&undisturbed, &["run", "work.rhai"]).end();
     assert_eq!(ran.code, 0, "{ran:?}");
-    let took = began.elapsed();
+    let events = recorded_events(&undisturbed);
     let expected = outcome(&undisturbed);
     assert_eq!((expected.1.len(), expected.2), (10, 10));
     let mut chance = Chance(setting("NRV_RESUME_SEED", 20_261_122));
     let mut tally = Tally::default();
     for _ in 0..setting("NRV_RESUME_ROUNDS", 3) {
-        round(&expected, took, &mut chance, &mut tally);
+        round(&expected, events, &mut chance, &mut tally);
     }
-    eprintln!("{tally:?}, an undisturbed run takes {took:?}");
+    eprintln!("{tally:?}, an undisturbed run records {events} events");
     assert!(tally.kills > 0);
 }

@@ -15,7 +15,7 @@ use self::source::Source;
 use crate::repository;
 
 /// The floors of `src/`, from below. The rooms of a floor use the floors below it.
-const FLOORS: &[&str] = &["base", "format", "audit", "system", "record", "service", "host", "script", "face"];
+const FLOORS: &[&str] = &["base", "format", "audit", "system", "record", "service", "host", "flow", "script", "face"];
 
 /// Plain data. Each may use those before it.
 const BASE: &[&str] = &[
@@ -51,7 +51,8 @@ const PARSERS: &[(&str, &str)] = &[
 
 /// The owners of one effect each. They know the base and these three, not each other.
 const SHARED: &[&str] = &["clock", "plain_file", "threads"];
-const OWNERS: &[&str] = &["git", "lock", "net", "policy", "process", "schema", "signature", "workspace"];
+const OWNERS: &[&str] =
+    &["git", "language_server", "lock", "net", "policy", "process", "schema", "signature", "workspace"];
 
 /// Typed request in, typed reply or change set out. They know the floors below, not each other.
 const SERVICES: &[&str] = &["adapter", "apply", "assertion", "code", "edit", "exec", "gate", "llm", "prompt"];
@@ -63,8 +64,10 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     // The chain, its packs and heads, and events as types, which hold what confined a program.
     ("record", &[SHARED, &["process"]]),
     ("host", &[SHARED, OWNERS, &["journal", "record"], SERVICES]),
+    // Protocols that make calls: a script makes them in its process, a program at the door of a run.
+    ("flow", &[&["schema", "host"]]),
     // It runs in the script's process, which reaches nothing: only pure functions. Adapters of users get the readers of formats.
-    ("guest", &[READERS, &["schema"]]),
+    ("guest", &[READERS, &["schema", "flow"]]),
     // The pages on the interface of scripts, made from the doc comments of the bindings: it parses and runs nothing.
     ("reference", &[&["guest"]]),
     ("worker", &[SHARED]),
@@ -81,7 +84,13 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     ("report", &[&["record", "gate", "host"]]),
     (
         "cli",
-        &[SHARED, OWNERS, &["record"], SERVICES, &["reference", "host", "pack", "report", "script", "cases", "own"]],
+        &[
+            SHARED,
+            OWNERS,
+            &["record"],
+            SERVICES,
+            &["reference", "host", "flow", "pack", "report", "script", "cases", "own"],
+        ],
     ),
     // It becomes a process of nrv's own, before there is a command line: one that runs a script, verifies, or checks a commitment.
     ("entry", &[&["process", "assertion", "adapter", "guest", "own"]]),

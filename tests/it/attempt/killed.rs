@@ -1,13 +1,13 @@
 //! A run that is killed inside an attempt: recovery leaves the tree as it was before, and the run goes on from there.
 
-use std::{fs, time::Duration, time::Instant};
+use std::{fs, time::Duration};
 
 use rustix::process::Signal;
 
 use super::{agrees, events, kinds, site, text};
 use crate::support::{
     chance::{Chance, setting},
-    hold::PATIENT,
+    hold::{PATIENT, killed_after, recorded_events},
     site::{Site, Tree, wait_until},
 };
 
@@ -185,25 +185,25 @@ fn begun(site: &Site) -> Option<String> {
 fn a_run_with_attempts_that_is_killed_at_any_moment_recovers_to_before_them_and_comes_to_the_same() {
     let between = between();
     let undisturbed = site(&statements().join("\n"));
-    let began = Instant::now();
     undisturbed.nrv(&["run", "tries.rhai", "--yes"]).exits(0);
-    let millis = u64::try_from(began.elapsed().as_millis()).unwrap();
+    let recorded = recorded_events(&undisturbed);
     let mut chance = Chance(setting("NRV_ATTEMPT_SEED", 20_261_122));
     let (mut set_aside, mut put_back) = (0, 0);
     for _ in 0..setting("NRV_ATTEMPT_ROUNDS", 2) {
         let site = site(&statements().join("\n"));
         for session in 0.. {
             assert!(session < 40, "it comes to no end");
-            let run = begun(&site);
+            let (run, before) = (begun(&site), recorded_events(&site));
             let running = match &run {
                 Some(run) => site.start_heard(&["resume", run]),
                 None => site.start_heard(&["run", "tries.rhai", "--yes"]),
             };
-            if session < 5 {
-                std::thread::sleep(Duration::from_millis(chance.below(millis)));
-                running.signal(Signal::KILL);
-            }
-            let ran = running.end();
+            let ran = if session < 5 {
+                let moment = Duration::from_micros(chance.below(10_000));
+                killed_after(&site, running, before + chance.below(recorded), moment)
+            } else {
+                running.end()
+            };
             match ran.code {
                 0 => break,
                 -1 => {}

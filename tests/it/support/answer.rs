@@ -7,6 +7,7 @@ use nrv::{
     service::adapter::{Context, jsonl},
     system::{
         git::Renames,
+        language_server::NoServers,
         workspace::{Overlay, View, Workspace},
     },
 };
@@ -18,10 +19,12 @@ pub(crate) fn answer(tool: &str, request: &jsonl::Request) -> Result<jsonl::Answ
     let (overlay, cancel) = (Overlay::default(), AtomicBool::new(false));
     let ctx = Context {
         view: View::new(&workspace, &overlay),
+        run: None,
         threads: 1,
         cancel: &cancel,
         progress: &|_, _| {},
         renames: &|| Ok(Renames::default()),
+        servers: &NoServers,
     };
     let adapters = Adapters::default();
     jsonl::answer(adapters.find(tool).expect("it is built in"), &ctx, request)

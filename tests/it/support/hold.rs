@@ -1,9 +1,11 @@
-//! Runs that are held at a certain moment: in the middle of a transaction, or where a script waits for a file.
+//! Runs that are held or killed at a certain moment: in the middle of a transaction, where a script waits for a file, or after an event.
 #![expect(clippy::disallowed_methods, reason = "tests look at records")]
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, time::Duration};
 
-use super::site::{Running, Site, wait_until};
+use rustix::process::Signal;
+
+use super::site::{Ran, Running, Site, wait_until};
 
 /// The number of tries for a moment before the test gives up.
 const TRIES: usize = 25;
@@ -32,7 +34,7 @@ links.apply(proposal);
 
 /// Starts a run of `site` and stops its process in the middle of a transaction; its output is kept.
 ///
-/// `reset` makes everything as it was if the moment was missed.
+/// The process holds no lock that every run needs for a moment. `reset` makes everything as it was if the moment was missed.
 pub(crate) fn stopped_in_transaction(site: &Site, arguments: &[&str], reset: impl Fn()) -> Running {
     for _ in 0..TRIES {
         // An incomplete intent does not count: nothing was done.
@@ -42,12 +44,27 @@ pub(crate) fn stopped_in_transaction(site: &Site, arguments: &[&str], reset: imp
         let mut running = site.start_heard(arguments);
         wait_until("a transaction is open", || open() || running.has_ended());
         let stands = running.stop();
-        if stands && open() && site.recorded("*/journal/*.committed").is_empty() {
+        let free = || fs::File::open(site.path(".runs/locks/global")).is_ok_and(|file| file.try_lock().is_ok());
+        if stands && open() && site.recorded("*/journal/*.committed").is_empty() && free() {
             return running;
         }
-        running.signal(rustix::process::Signal::CONT);
+        running.signal(Signal::CONT);
         running.end();
         reset();
     }
     panic!("the moment was missed {TRIES} times");
+}
+
+/// The number of events in all records of `site`.
+pub(crate) fn recorded_events(site: &Site) -> u64 {
+    let lines = |path: &PathBuf| fs::read(path).map_or(0, |text| text.iter().filter(|byte| **byte == b'\n').count());
+    site.recorded("*/events.jsonl").iter().map(lines).sum::<usize>() as u64
+}
+
+/// Kills a run a moment after the records of `site` have `events` events; it may end before. On a slow machine, too, it hits what it is for.
+pub(crate) fn killed_after(site: &Site, mut running: Running, events: u64, moment: Duration) -> Ran {
+    wait_until("the event is recorded", || recorded_events(site) >= events || running.has_ended());
+    std::thread::sleep(moment);
+    running.signal(Signal::KILL);
+    running.end()
 }

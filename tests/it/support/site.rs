@@ -68,6 +68,9 @@ impl Site {
             site.write(&format!("site/{}/{name}.html", ["a", "b"][index % 2]), page(&name, OLD, SECOND));
         }
         site.git(&["init", "-q", "-b", "main"]);
+        // The objects of many files come into one pack: files that come and go are what takes the time of many tests.
+        let packed: &[&str] = if n > 20 { &["-c", "core.bigFileThreshold=1"] } else { &[] };
+        site.git(&[packed, &["add", "-A"]].concat());
         site.commit();
         site
     }
@@ -131,9 +134,15 @@ impl Site {
         let mut command = Command::new("git");
         let date = "2026-01-01T00:00:00Z";
         self.tame(&mut command).env("GIT_AUTHOR_DATE", date).env("GIT_COMMITTER_DATE", date);
-        command.args(["-c", "user.name=t", "-c", "user.email=t@example.org"]).args(arguments);
+        command.args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);
+        // No process of its own after a commit, and no sample hooks in a new repository.
+        command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"]).args(arguments).env("GIT_TEMPLATE_DIR", "");
         let ran = finished(command.output().unwrap());
         assert_eq!(ran.code, 0, "git {arguments:?}: {ran:?}");
+        if arguments.first() == Some(&"init") && self.path(".git").is_dir() {
+            fs::create_dir_all(self.path(".git/hooks")).unwrap();
+            self.write(".git/info/exclude", "");
+        }
         ran.stdout
     }
 
