@@ -91,6 +91,11 @@ impl Told {
         self.is(&["exceed_context_size_error", "context_length_exceeded"])
             || phrases.iter().any(|phrase| message.contains(phrase))
     }
+
+    /// True if the server could not read its own model's reply: llama.cpp says so of one that breaks off inside of its form.
+    fn is_broken_form(&self) -> bool {
+        self.message.contains("output that does not match the expected")
+    }
 }
 
 /// The error of an answer with a status other than 200.
@@ -124,6 +129,7 @@ fn judged(status: u16, waits: bool, told: &Told) -> (Kind, bool) {
         408 | 504 => (Kind::Timeout, true),
         503 | 529 => (Kind::Overloaded, true),
         501 | 505 => (Kind::Server, false),
+        500.. if told.is_broken_form() => (Kind::MalformedJson, false),
         500.. => (Kind::Server, true),
         400 | 413 | 422 if told.is_overflow() => (Kind::ContextOverflow, false),
         400..500 if told.is(&["content_policy_violation", "content_filter"]) => (Kind::Refusal, false),
@@ -154,6 +160,7 @@ pub(super) fn of_event(event: &Value) -> Error {
         }
         () if told.is(&["timeout_error"]) => (Kind::Timeout, true),
         () if told.is_overflow() => (Kind::ContextOverflow, false),
+        () if told.is_broken_form() => (Kind::MalformedJson, false),
         () if told.is(&["content_policy_violation", "content_filter"]) => (Kind::Refusal, false),
         () if told.is(&["invalid_request_error", "not_found_error", "not_supported_error"]) => (Kind::Server, false),
         () => (Kind::Server, true),
@@ -196,6 +203,10 @@ mod tests {
         check(429, &[], &limit, (Kind::RateLimit, false, None));
         let quota = json!({"error": {"code": "insufficient_quota", "message": "no money"}});
         check(429, &[("retry-after", "2")], &quota, (Kind::RateLimit, false, None));
+        let broken =
+            told("server_error", "The model produced output that does not match the expected peg-native format");
+        check(500, &[], &broken, (Kind::MalformedJson, false, None));
+        assert_eq!(kind(&of_event(&broken)), Some(Kind::MalformedJson));
         check(529, &[], &told("overloaded_error", "Service overloaded."), (Kind::Overloaded, true, None));
         check(503, &[("retry-after", "0.5")], &json!({}), (Kind::Overloaded, true, Some(500)));
         check(500, &[], &json!({"error": "oh"}), (Kind::Server, true, None));
