@@ -139,7 +139,7 @@ pub use self::{
         rollback::{RolledBack, changed_since, rollback},
         rollback_position::rollback_position,
         run_json::Started,
-        statistics::{Broken, Rates, Spread, Stats, Tries, stats},
+        statistics::{Broken, Rates, Spread, Stats, Tries, stats, stats_of},
         suggest::{Suggested, Suggestion, suggest},
         trust::{Keeper as TrustKeeper, Trust, UNTRUSTED, Wanted, may_be_asked, untrusted},
         waiting::{Waiting, waiting},

@@ -54,6 +54,59 @@ fn runs_are_taken_together_and_what_broke_rules_is_ranked() {
 }
 
 #[test]
+fn two_workflows_stand_side_by_side_and_beside_a_baseline() {
+    let site = Site::new(0);
+    let text = |value: u32, name: &str| {
+        format!(
+            "const WORKFLOW = #{{ name: \"t\", permissions: #{{ write: [\"**\"] }} }};\nnrv.run.metric(\"score\", {value}); nrv.apply.create(\"{name}\", \"1\\n2\\n\");\n"
+        )
+    };
+    for (script, value, name) in [("a.rhai", 4, "1"), ("a.rhai", 6, "2"), ("b.rhai", 9, "3")] {
+        site.script(script, &text(value, name));
+        site.nrv(&["run", script, "--yes"]).exits(0);
+    }
+    site.write("given.json", r#"{"score": 0.5, "lines_per_modification": "25 to 139", "other": 3}"#);
+    let compared = stats(&site, &["--compare", "a.rhai", "b.rhai", "--baseline", "given.json"]);
+    let schema: Value = serde_json::from_str(include_str!("../../schemas/comparison.schema.json")).unwrap();
+    assert!(jsonschema::is_valid(&schema, &compared), "{compared}");
+    let one = |at: usize| &compared["compared"][at];
+    assert_eq!(
+        (&one(0)["of"], &one(0)["stats"]["runs"], &one(1)["stats"]["runs"]),
+        (&json!("a.rhai"), &json!(2), &json!(1))
+    );
+    assert_eq!(one(0)["stats"]["metrics"]["score"]["mean"], json!(5.0));
+    assert_eq!(compared["baseline"]["lines_per_modification"], "25 to 139");
+    let shown =
+        site.nrv(&["runs", "stats", "--compare", "a.rhai", "b.rhai", "--baseline", "given.json"]).exits(0).stdout;
+    let row = |name: &str| -> Vec<&str> {
+        let line = shown.lines().find(|line| line.split_whitespace().next() == Some(name));
+        line.unwrap_or_else(|| panic!("{name} is not in: {shown}")).split_whitespace().skip(1).collect()
+    };
+    assert_eq!((row("score"), row("runs")), (vec!["5.00", "9.00", "0.50"], vec!["2.00", "1.00", "-"]));
+    assert_eq!(
+        (row("lines_per_modification"), row("other")),
+        (vec!["2.00", "2.00", "25", "to", "139"], vec!["-", "-", "3.00"])
+    );
+    // A run by its id, too.
+    let last = site.runs()[2]["run"].as_str().unwrap().to_owned();
+    assert_eq!(
+        stats(&site, &["--compare", &last, "a.rhai"])["compared"][0]["stats"]["metrics"]["score"]["max"],
+        json!(9.0)
+    );
+    site.nrv(&["runs", "stats", "--compare", "a.rhai", "c.rhai"])
+        .exits(1)
+        .says("is named `c.rhai`")
+        .says("did you mean");
+    site.nrv(&["runs", "stats", "--compare", "a.rhai"]).exits(2);
+    site.nrv(&["runs", "stats", "--baseline", "given.json"]).exits(2);
+    site.write("given.json", "[1]");
+    let wrong = ["runs", "stats", "--compare", "a.rhai", "b.rhai", "--baseline", "given.json"];
+    site.nrv(&wrong).exits(1).says("can't be read");
+    site.write("given.json", r#"{"score": true}"#);
+    site.nrv(&wrong).exits(1).says("`score`");
+}
+
+#[test]
 fn violations_ask_for_a_change_of_the_policy_that_git_takes() {
     let site = Site::new(0).policy("# ours\n[gates.diff_size]\nwarn_lines = 3 # few\n");
     let nothing = site.nrv(&["runs", "stats", "--suggest"]).exits(0).says("There is nothing to suggest.");

@@ -10,6 +10,7 @@ mod planner;
 mod repl;
 mod report;
 mod seed;
+mod stats;
 mod trust;
 
 use std::{
@@ -31,6 +32,7 @@ pub(super) use self::{
     planner::{PlannerCommand, PlannerPlanArguments},
     repl::ReplArguments,
     report::ReportArguments,
+    stats::StatsOf,
     trust::{AddArguments, ApproveArguments, AttestArguments, TrustArguments},
 };
 use super::{
@@ -427,15 +429,10 @@ pub(super) enum Runs {
         limit: Option<usize>,
     },
     /// Show statistics of runs: violations, size and fate of changes, metrics
-    #[command(after_help = "Example:\n  nrv runs stats --since 30")]
-    Stats {
-        /// Only runs of the last DAYS days
-        #[arg(long, value_name = "DAYS")]
-        since: Option<u64>,
-        /// Write a change of the policy that the violations suggest, as a diff of `nrv.toml`
-        #[arg(long)]
-        suggest: bool,
-    },
+    #[command(
+        after_help = "Examples:\n  nrv runs stats --since 30\n  nrv runs stats --compare scripts/a.rhai scripts/b.rhai"
+    )]
+    Stats(StatsOf),
     /// Show a run
     #[command(after_help = "Example:\n  nrv runs show last --canonical")]
     Show {

@@ -45,6 +45,7 @@ mod sarif;
 mod scripts;
 mod shell;
 mod signals;
+mod stats;
 mod table;
 mod target;
 mod terminal;
@@ -138,8 +139,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Runs { command: Runs::List { state, limit } } => {
             runs::list(&in_any_case()?, state.as_deref(), *limit, out)
         }
-        Command::Runs { command: Runs::Stats { since, suggest: true } } => runs::suggest(&here()?, *since, out),
-        Command::Runs { command: Runs::Stats { since, .. } } => runs::stats(&here()?, *since, out),
+        Command::Runs { command: Runs::Stats(arguments) } => stats::stats(&here()?, arguments, out),
         Command::Runs { command: Runs::Show { run, canonical } } => runs::show(&in_any_case()?, run, *canonical, out),
         Command::Runs { command: Runs::Agents { run } } => runs::agents(&in_any_case()?, run, out),
         Command::Runs { command: Runs::Report(arguments) } => report::report(&here()?, arguments, out),

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{outcome::overviews, retention::began};
 use crate::{
-    base::error::Error,
+    base::error::{Error, nearest},
     host::{
         Context, Overview,
         evaluator::measure::{TESTS_PASS, ratio},
@@ -99,6 +99,26 @@ pub struct Spread {
     pub max: f64,
 }
 
+impl Stats {
+    /// The numbers that runs are compared by, by name: shares and means, and the mean of each metric.
+    pub fn measures(&self) -> Vec<(&str, Option<f64>)> {
+        let Rates { lines_per_modification, small_share, build_success, calls_per_change, rollback_frequency, rework } =
+            self.changes;
+        let mut measures = vec![
+            ("runs", Some(self.runs as f64)),
+            ("rollback_frequency", rollback_frequency),
+            ("lines_per_modification", lines_per_modification),
+            ("small_share", small_share),
+            ("build_success", build_success),
+            ("calls_per_change", calls_per_change),
+            ("rework", rework),
+            ("kept_share", self.attempts.kept_share),
+        ];
+        measures.extend(self.metrics.iter().map(|(name, spread)| (name.as_str(), Some(spread.mean))));
+        measures
+    }
+}
+
 /// Sums over runs, of which rates are made.
 #[derive(Default)]
 struct Sums {
@@ -115,11 +135,33 @@ struct Sums {
     metrics: BTreeMap<String, Vec<f64>>,
 }
 
+/// The runs of a script, or one run by its id or `last`, together. `not_found` if there is none.
+pub fn stats_of(context: &Context, name: &str, days: Option<u64>) -> Result<Stats, Error> {
+    let all = overviews(context)?;
+    if all.iter().any(|run| run.subject == name) {
+        return combined(context, &all, days, |run| run.subject == name);
+    }
+    let found = context.runs.open(name).map_err(|error| {
+        let near = nearest(name, all.iter().map(|run| run.subject.as_str()));
+        let hint = near.map_or("name a run, or a script that ran".to_owned(), |near| format!("did you mean `{near}`?"));
+        Error::new(error.code(), format!("no run and no script that ran is named `{}`", name.escape_debug())).hint(hint)
+    })?;
+    combined(context, &all, days, |run| run.run == found.id())
+}
+
 /// Takes the runs of the last days together; all of them without a number.
 pub fn stats(context: &Context, days: Option<u64>) -> Result<Stats, Error> {
+    combined(context, &overviews(context)?, days, |_| true)
+}
+
+fn combined(
+    context: &Context,
+    all: &[Overview],
+    days: Option<u64>,
+    is_meant: impl Fn(&Overview) -> bool,
+) -> Result<Stats, Error> {
     let since = days.map(|days| context.options.clock.now_ms().saturating_sub(days.saturating_mul(DAY_MS)));
     let is_recent = |run: &Overview| since.is_none_or(|since| began(&run.run).is_some_and(|began| began >= since));
-    let all = overviews(context)?;
     let undoing = all.iter().filter(|run| run.state == "done" && run.mode == "apply");
     // From the last to the first: what a rollback undid stands again if it was rolled back itself.
     let undone = undoing.rev().fold(BTreeSet::new(), |mut undone: BTreeSet<&str>, run| {
@@ -129,7 +171,7 @@ pub fn stats(context: &Context, days: Option<u64>) -> Result<Stats, Error> {
     });
     let mut stats = Stats::default();
     let mut sums = Sums::default();
-    for run in all.iter().filter(|run| !run.is_rollback && is_recent(run)) {
+    for run in all.iter().filter(|run| !run.is_rollback && is_meant(run) && is_recent(run)) {
         let Some(end) = end_of(context, &run.run)? else { continue };
         stats.runs += 1;
         let committed = end.changes.unwrap_or_default().committed;
