@@ -68,7 +68,8 @@ fn work(door: &mut dyn Door) -> Result<serde_json::Value, Error> {
         "commitments": [{"description": "there is a page", "assertion": {"file_exists": "page.md"}}]});
     let summon: Summon = serde_json::from_value(page).unwrap_or_default();
     let agent = door.perform(Call::AgentSummon(Box::new(summon)))?;
-    let conversation = Conversation { request: "Begin.".to_owned(), max_turns: 3, max_actions: 9, max_tokens: 500 };
+    let conversation =
+        Conversation { request: "Begin.".to_owned(), max_turns: 3, max_actions: 9, max_tokens: 500, schema: None };
     let id = agent["id"].as_str().unwrap_or_default();
     let conversed = converse(door, id, &mut TwoLines, &conversation)?;
     let name = agent["name"].as_str().unwrap_or_default();

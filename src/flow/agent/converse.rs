@@ -1,7 +1,7 @@
 //! The loop of an agent: ask its model, do what it wants, tell it what came of that, until nothing is left to tell.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     handler::{Action, ActionHandler, Reply, Turn},
@@ -10,7 +10,11 @@ use super::{
 use crate::{
     base::{
         call::{Ask, Call, Model, Parts},
-        error::{Code, Error},
+        error::{
+            Code, Error,
+            model::{self, Kind},
+        },
+        text::counted,
     },
     flow::{Door, planner::orders},
     host::{Agent, AgentState},
@@ -31,6 +35,9 @@ pub struct Conversation {
     /// The tokens of each reply at most.
     #[serde(default = "most_tokens")]
     pub max_tokens: u64,
+    /// The JSON Schema of replies. One that does not fit is told to the agent, and no action follows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Map<String, Value>>,
 }
 
 fn most_turns() -> u64 {
@@ -78,6 +85,8 @@ pub struct Conversed {
     pub actions: u64,
     /// The messages of the agent, each as it came.
     pub messages: Vec<String>,
+    /// The results of its actions, as the agent was told them: `{id, tool, result | error, …}`.
+    pub results: Vec<Value>,
 }
 
 /// Errors after which nothing can be done in the run now.
@@ -93,6 +102,9 @@ const ENDS: &[Code] = &[
     Code::Suspended,
     Code::Uncertain,
 ];
+
+/// The members of a result that no agent is told.
+const MEASURED: &[&str] = &["cpu_ms", "duration_ms", "peak_bytes"];
 
 /// Converses with an agent until it has nothing to be told, is done, or reaches a bound.
 ///
@@ -131,8 +143,9 @@ pub fn converse(
     door.perform(Call::AgentRest { ended: ended.to_owned() })?;
     let Talk { turns, messages, actions, .. } = talk;
     let ended = stopped?;
+    let results = turns.iter().flat_map(|turn| turn["results"].as_array()).flatten().cloned().collect();
     let state = if ended == Stopped::Dismissed { AgentState::Dismissed } else { get(door, id)?.state };
-    Ok(Conversed { agent: id.to_owned(), state, ended, turns: turns.len() as u64, actions, messages })
+    Ok(Conversed { agent: id.to_owned(), state, ended, turns: turns.len() as u64, actions, messages, results })
 }
 
 fn get(door: &mut dyn Door, id: &str) -> Result<Agent, Error> {
@@ -143,6 +156,12 @@ fn get(door: &mut dyn Door, id: &str) -> Result<Agent, Error> {
 /// True for the error of an agent that has spent what it may.
 fn is_own_budget(error: &Error, id: &str) -> bool {
     error.code() == Code::BudgetExhausted && error.details().get("agent").is_some_and(|agent| *agent == id)
+}
+
+/// True for a reply that does not fit its schema: another one may.
+fn is_misfit(error: &Error) -> bool {
+    error.code() == Code::ModelFailed
+        && matches!(model::kind(error), Some(Kind::MalformedJson | Kind::Refusal | Kind::Schema | Kind::Truncated))
 }
 
 /// A conversation on its way.
@@ -161,7 +180,13 @@ struct Talk<'t> {
 impl Talk<'_> {
     fn go_on(&mut self, door: &mut dyn Door, handler: &mut dyn ActionHandler) -> Result<Stopped, Error> {
         while (self.turns.len() as u64) < self.conversation.max_turns {
-            let reply = self.ask(door, handler)?;
+            let reply = match self.ask(door, handler) {
+                Err(error) if self.conversation.schema.is_some() && is_misfit(&error) => {
+                    self.turns.push(json!({"reply": null, "results": [], "feedback": error.message()}));
+                    continue;
+                }
+                reply => reply?,
+            };
             let Turn { message, actions, feedback } = handler.handle(&reply)?;
             self.messages.push(message);
             let is_over = actions.is_empty() && feedback.is_none();
@@ -201,6 +226,7 @@ impl Talk<'_> {
             tools: if native { definitions } else { Vec::new() },
             max_tokens: Some(self.conversation.max_tokens),
             temperature: Some(0.0),
+            schema: self.conversation.schema.clone().map(Value::Object),
             ..Ask::default()
         };
         let reply = door.perform(Call::LlmComplete(Box::new(ask)))?;
@@ -215,7 +241,11 @@ impl Talk<'_> {
         let mut context = Vec::new();
         context.extend(assignment.iter().map(|text| json!({"name": "assignment", "text": text})));
         if !commitments.is_empty() {
-            let count = format!("{} commitments have to hold before you are done.", commitments.len());
+            let count = counted(commitments.len(), "commitment");
+            let count = format!(
+                "You are done when {count} of yours {}.",
+                if commitments.len() == 1 { "holds" } else { "hold" }
+            );
             context.push(json!({"name": "commitments", "text": count}));
         }
         if !handler.is_native() {
@@ -247,7 +277,11 @@ impl Talk<'_> {
         let Action { id, tool, .. } = action;
         let answer = call_of(self.agent, self.tools, action).and_then(|call| door.perform(call));
         match answer {
-            Ok(reply) => {
+            Ok(mut reply) => {
+                // Measures of a command differ each time, and a request that tells of them is another one.
+                if let Some(members) = reply.as_object_mut() {
+                    members.retain(|name, _| !MEASURED.contains(&name.as_str()));
+                }
                 self.patches.extend(reply["patch"].as_str().map(str::to_owned));
                 let is_done = tool == "report_done" && matches!(reply["state"].as_str(), Some("done" | "finished"));
                 Ok((json!({"id": id, "tool": tool, "result": reply}), is_done.then_some(Stopped::Done)))

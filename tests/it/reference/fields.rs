@@ -135,7 +135,7 @@ fn samples() -> Vec<(&'static str, Value)> {
         ("nrv.agent.list", json!([])),
         (
             "nrv.agent.converse",
-            json!([AGENT, "json", {"request": "paint", "max_turns": 1, "max_actions": 1, "max_tokens": 100}]),
+            json!([AGENT, "json", {"request": "paint", "max_turns": 1, "max_actions": 1, "max_tokens": 100, "schema": {"type": "array"}}]),
         ),
         ("nrv.agent.commit", json!([AGENT, {"description": "d", "assertion": {"file_exists": "notes.txt"}}])),
         (

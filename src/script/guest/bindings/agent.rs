@@ -52,11 +52,14 @@ pub(super) const AGENT: &[Field] = fields! {
 const DISMISSED: &[Field] = fields! { id: "string", name: "string", state: "string" };
 
 const CONVERSATION: &[Field] =
-    fields! { request: "string", max_turns: "int?", max_actions: "int?", max_tokens: "int?" };
+    fields! { request: "string", max_turns: "int?", max_actions: "int?", max_tokens: "int?", schema: "map | ()?" };
 
 const CONVERSED: &[Field] = fields! {
     agent: "string", state: "string", ended: "string", turns: "int", actions: "int", messages: "array",
+    results: "array" = RESULT,
 };
+
+const RESULT: &[Field] = fields! { id: "string", tool: "string", result: "any?", error: "string?", hint: "string?" };
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.agent",
@@ -77,7 +80,8 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// takes a reply `#{text, tool_calls}` and returns `#{message, actions, feedback}`. An action is `#{id, tool, params}`. A reply that the
         /// handler can't read is shown as it came, and ends the conversation. It also ends when the agent is done, and at `max_turns` (20),
         /// `max_actions` (100) or the agent's budget: `ended` is `no_feedback`, `done`, `max_turns`, `max_actions`, `budget` or `dismissed`.
-        /// Each prompt holds the whole conversation. A refusal is told to the agent and ends nothing.
+        /// Each prompt holds the whole conversation. A refusal is told to the agent and ends nothing, and so is a reply that does not fit
+        /// `schema`. `results` are those of all actions, as the agent was told them.
         ///
         /// ```rhai
         /// let ada = nrv.agent.summon(#{ assignment: "write the page", tools: ["apply_create"] });
@@ -182,7 +186,7 @@ impl AgentHandle {
         handler: &mut dyn ActionHandler,
         request: &Dynamic,
     ) -> Reply {
-        let form = "its form is `#{request, max_turns, max_actions, max_tokens}`; only `request` must be there";
+        let form = "its form is `#{request, max_turns, max_actions, max_tokens, schema}`; only `request` must be there";
         let conversation: Conversation = self.read(ctx, request, ("the request", form))?;
         answer(&self.0, ctx, |door| agent::converse(door, id, handler, &conversation))
     }
