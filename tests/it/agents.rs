@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod claims;
+mod killed;
 mod loops;
 
 use std::fs;
@@ -337,4 +338,40 @@ let refused = (); try { nrv.planner.derive_agent(#{ adapters: ["shell"] }); } ca
     assert!(result["orders"].as_str().unwrap().starts_with("Use the link_updater DTA in dry-run mode first."));
     assert_eq!(result["same"], true);
     assert!(result["refused"].as_str().unwrap().contains("`shell`"), "{result}");
+}
+
+#[test]
+fn a_reply_that_does_not_fit_its_schema_is_told_to_the_agent() {
+    let site = site(&[json!("no JSON at all"), json!({"valid": "yes"}), json!({"valid": true})]);
+    let text = r#"let a = nrv.agent.summon(#{});
+let form = #{ type: "object", required: ["valid"], properties: #{ valid: #{ type: "boolean" } } };
+let talk = nrv.agent.converse(a.id, |reply| #{ message: reply.text, actions: [#{ id: "1", tool: "report_done", params: #{} }] }, #{ request: "judge", schema: form });
+let b = nrv.agent.summon(#{});
+let short = nrv.agent.converse(b.id, |reply| (), #{ request: "judge", schema: #{ type: "string" }, max_turns: 2 });
+nrv.agent.dismiss(b.id);
+[talk.ended, talk.turns, talk.messages, talk.results[0].result.state, short.ended, short.messages]"#;
+    let result = run(&site, text, &[]).exits(0).json()["result"].clone();
+    assert_eq!(result, json!(["done", 3, ["{\"valid\":true}"], "finished", "max_turns", []]));
+    assert!(prompt(&site, 2).contains("does not fit"), "{}", prompt(&site, 2));
+    site.nrv(&["replay", "last"]).exits(0);
+}
+
+#[test]
+fn the_report_and_runs_show_tell_of_agents() {
+    let site = site(&[says("DONE", json!([action("report_done", json!({}))]))]);
+    let text = "let a = nrv.agent.summon(#{ assignment: \"look <b>\" });\nlet b = nrv.agent.summon(#{ parent: a.id, name: \"Kid\" });\nnrv.agent.converse(a.id, \"json\", #{ request: \"x\" });";
+    run(&site, text, &[]).exits(0);
+    let shown = site.nrv(&["runs", "show", "last"]).exits(0).stdout;
+    assert!(shown.contains("Ada  finished  0 commitments  look <b>") && shown.contains("Kid  idle"), "{shown}");
+    let report = site.nrv(&["runs", "report", "last", "--json"]).exits(0).json();
+    let of = |at: usize| (report["agents"][at]["name"].clone(), report["agents"][at]["state"].clone());
+    assert_eq!((of(0), of(1)), ((json!("Ada"), json!("finished")), (json!("Kid"), json!("idle"))));
+    assert_eq!(
+        (&report["agents"][1]["parent"], &report["agents"][0]["assignment"]),
+        (&json!("Ada"), &json!("look <b>"))
+    );
+    let text = site.nrv(&["runs", "report", "last"]).exits(0).stdout;
+    assert!(text.contains("Ada: finished (0 commitments, ") && text.contains("Kid of Ada: idle"), "{text}");
+    let page = site.nrv(&["runs", "report", "last", "--html"]).exits(0).stdout;
+    assert!(page.contains("Agents of the run") && page.contains("look &lt;b&gt;"), "{page}");
 }

@@ -53,31 +53,6 @@ fn tell_waiting_change(folder: &record::RunFolder, records: &[record::Record], o
     }
 }
 
-pub(super) fn stats(here: &Here, since: Option<u64>, out: &mut Output) -> Result<u8, Error> {
-    let stats = host::stats(&here.context, since)?;
-    if out.is_json() {
-        out.document(&stats);
-    } else {
-        out.data(&table::stats(&stats));
-    }
-    Ok(0)
-}
-
-pub(super) fn suggest(here: &Here, since: Option<u64>, out: &mut Output) -> Result<u8, Error> {
-    let suggested = host::suggest(&here.context, since)?;
-    if out.is_json() {
-        out.document(&suggested);
-    } else {
-        out.data(&suggested.patch);
-    }
-    match suggested.suggestions.len() {
-        0 => out.say("There is nothing to suggest."),
-        1 => out.say("1 change of `nrv.toml`; `git apply` takes it."),
-        n => out.say(&format!("{n} changes of `nrv.toml`; `git apply` takes them.")),
-    }
-    Ok(0)
-}
-
 pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) -> Result<u8, Error> {
     let folder = here.context.runs.open(run)?;
     let records = folder.records()?;
@@ -117,6 +92,8 @@ pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) ->
         out.data(&table::account(end, records.iter().find_map(|record| record.event.run_started())));
     }
     host::commitments(&records).iter().for_each(|one| out.data(&table::commitment(one)));
+    // Calls that can't be read are named below.
+    host::agents(&here.context, folder.id()).unwrap_or_default().iter().for_each(|one| out.line(&table::agent(one)));
     for verified in records.iter().filter_map(|record| record.event.dta_verified()) {
         out.line("");
         out.data(&table::adapter(&json!(verified.output), &json!(verified.after)));
@@ -134,13 +111,7 @@ pub(super) fn agents(here: &Here, run: &str, out: &mut Output) -> Result<u8, Err
     if agents.is_empty() {
         out.say("The run has no agents.");
     }
-    for agent in &agents {
-        let state = serde_json::to_value(agent.state).unwrap_or_default();
-        let work = agent.assignment.as_deref().unwrap_or_default();
-        let promised = counted(agent.commitments.len(), "commitment");
-        let state = state.as_str().unwrap_or_default();
-        out.line(&escape(format!("{}  {}  {state}  {promised}  {work}", agent.id, agent.name).trim_end()));
-    }
+    agents.iter().for_each(|agent| out.line(&table::agent(agent)));
     Ok(0)
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use owo_colors::OwoColorize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     columns::{plain, right_align, trimmed},
@@ -14,7 +14,7 @@ use crate::{
         error::Error,
         text::{counted, escape},
     },
-    host::{Commitment, Overview, Question, Spread, Stats, Tries},
+    host::{Agent, Commitment, Overview, Question},
     record::{
         self,
         event::{Changes, RunEnd, RunStarted},
@@ -275,55 +275,13 @@ pub(super) fn output(said: &str, indent: &str) -> String {
     said.lines().map(|line| format!("{indent}│ {}", escape(line))).collect::<Vec<_>>().join("\n")
 }
 
-/// The statistics of many runs.
-pub(super) fn stats(stats: &Stats) -> String {
-    let shown = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
-    let mut table = plain();
-    let rates = &stats.changes;
-    table.add_row(["runs".to_owned(), stats.runs.to_string()]);
-    table.add_row(["that changed something".to_owned(), stats.changed.to_string()]);
-    table.add_row(["rolled back or undone".to_owned(), stats.rolled_back.to_string()]);
-    if stats.attempts.count > 0 {
-        let Tries { count, kept, undone, .. } = stats.attempts;
-        table.add_row(["attempts".to_owned(), count.to_string()]);
-        table.add_row(["kept".to_owned(), kept.to_string()]);
-        table.add_row(["undone".to_owned(), undone.to_string()]);
-    }
-    for (name, value) in [
-        ("rollback frequency", rates.rollback_frequency),
-        ("lines per modification", rates.lines_per_modification),
-        ("share of at most 5 lines", rates.small_share),
-        ("build success", rates.build_success),
-        ("calls per change", rates.calls_per_change),
-        ("rework", rates.rework),
-        ("share of attempts kept", stats.attempts.kept_share),
-    ] {
-        table.add_row([name.to_owned(), shown(value)]);
-    }
-    right_align(&mut table, &[1]);
-    let mut text = trimmed(&table) + "\n";
-    if !stats.violations.is_empty() {
-        let mut table = plain();
-        table.set_header(["rule", "gate", "count", "runs", "rework", "score"]);
-        for broken in &stats.violations {
-            let (count, runs) = (broken.count.to_string(), broken.runs.to_string());
-            let (rework, score) = (shown(Some(broken.rework)), shown(Some(broken.score)));
-            table.add_row([escape(&broken.rule), escape(&broken.gate), count, runs, rework, score]);
-        }
-        right_align(&mut table, &[2, 3, 4, 5]);
-        let _ = write!(text, "\n{}\n", trimmed(&table));
-    }
-    if !stats.metrics.is_empty() {
-        let mut table = plain();
-        table.set_header(["metric", "runs", "min", "mean", "max"]);
-        for (name, spread) in &stats.metrics {
-            let Spread { runs, min, mean, max } = spread;
-            table.add_row([escape(name), runs.to_string(), shown(Some(*min)), shown(Some(*mean)), shown(Some(*max))]);
-        }
-        right_align(&mut table, &[1, 2, 3, 4]);
-        let _ = write!(text, "\n{}\n", trimmed(&table));
-    }
-    text
+/// An agent of a run, in a line.
+pub(super) fn agent(agent: &Agent) -> String {
+    let state = json!(agent.state);
+    let state = state.as_str().unwrap_or_default();
+    let work = agent.assignment.as_deref().unwrap_or_default();
+    let promised = counted(agent.commitments.len(), "commitment");
+    escape(format!("{}  {}  {state}  {promised}  {work}", agent.id, agent.name).trim_end())
 }
 
 /// The models of a provider, with their known properties.

@@ -4,6 +4,7 @@
 //! writes anything. The same record gives the same bytes. Everything that it takes from the record or its packs passes the one
 //! redactor, and is shown escaped: a record may come from elsewhere.
 
+mod agents;
 mod annotation;
 mod attestation;
 mod budget;
@@ -27,7 +28,7 @@ pub use self::{
     attestation::{PAYLOAD_TYPE, envelope, opened, statement, to_be_signed},
     model::{
         Asked, Change, Changes, Check, Command, Commitment, Confirmation, Count, Decision, Evaluation, Fact, Failure,
-        Fate, Hunk, Kind, Line, Outside, Report, Row, RowKind, Session, Spent, Trouble, Verification, Waiting,
+        Fate, Hunk, Kind, Line, Outside, Report, Row, RowKind, Session, Spent, Trouble, Verification, Waiting, Worker,
     },
     page::page,
     text::text,
@@ -74,6 +75,7 @@ impl Report {
             would_ask: decisions::would_ask(&material),
             verifications: counts::verifications(&material),
             commitments: counts::commitments(&material),
+            agents: agents::of(context, folder),
             evaluations: counts::evaluations(&material),
             metrics: material.metrics(),
             changes: changes::of(&material),

@@ -50,6 +50,9 @@ pub struct Report {
     pub verifications: Vec<Verification>,
     /// The commitments of the run.
     pub commitments: Vec<Commitment>,
+    /// The agents of the run, in the order in which they were summoned.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<Worker>,
     /// The results of the evaluators of the finished run.
     pub evaluations: Vec<Evaluation>,
     /// The script's own numbers.
@@ -120,6 +123,25 @@ pub struct Waiting {
     /// Until when it can be granted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
+}
+
+/// An agent of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Worker {
+    /// Its name.
+    pub name: String,
+    /// Its state, such as `done`.
+    pub state: String,
+    /// Its work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assignment: Option<String>,
+    /// The name of the agent that has summoned it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// How many commitments it has.
+    pub commitments: usize,
+    /// How many calls it has made.
+    pub calls: u64,
 }
 
 /// A process of the run, from its start to its stop.

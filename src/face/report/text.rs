@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::{
     format::{count, duration, moment, number, short, time, words},
-    model::{Asked, Change, Check, Report, Row, RowKind, Spent, Verification},
+    model::{Asked, Change, Check, Report, Row, RowKind, Spent, Verification, Worker},
 };
 use crate::base::{
     diff::{self, Mark},
@@ -27,6 +27,7 @@ pub fn text(report: &Report) -> String {
     section(&mut out, "Decisions", &decisions(report));
     section(&mut out, "Counts and checks", &report.verifications.iter().map(verification).collect::<String>());
     section(&mut out, "Commitments", &commitments(report));
+    section(&mut out, "Agents", &report.agents.iter().map(agent).collect::<String>());
     section(&mut out, "Evaluations", &evaluations(report));
     section(&mut out, "Changes", &changes(report));
     section(&mut out, "Calls to the outside", &outside(report));
@@ -128,6 +129,16 @@ fn commitments(report: &Report) -> String {
         one.reason.iter().for_each(|reason| wrap(&mut out, reason, "    "));
         one.output.iter().for_each(|said| out.push_str(&output(said, "    ")));
     }
+    out
+}
+
+fn agent(agent: &Worker) -> String {
+    let mut out = String::new();
+    let Worker { name, state, parent, .. } = agent;
+    let of = parent.as_ref().map(|parent| format!(" of {parent}")).unwrap_or_default();
+    let (promised, calls) = (count(agent.commitments as u64, "commitment"), count(agent.calls, "call"));
+    wrap(&mut out, &format!("{name}{of}: {state} ({promised}, {calls})"), "");
+    agent.assignment.iter().for_each(|work| wrap(&mut out, work, "    "));
     out
 }
 

@@ -93,6 +93,9 @@ fn sections(report: &Report) -> Vec<Section> {
     if !report.commitments.is_empty() {
         sections.push(section("commitments", "Commitments", summary::commitments(report)));
     }
+    if !report.agents.is_empty() {
+        sections.push(section("agents", "Agents", summary::agents(report)));
+    }
     if !report.evaluations.is_empty() || !report.metrics.is_empty() {
         sections.push(section("evaluations", "Evaluations", summary::evaluations(report)));
     }

@@ -1,4 +1,4 @@
-//! Sections of the page: the request, decisions, verifications, commitments, evaluations, and budgets.
+//! Sections of the page: the request, decisions, verifications, commitments, agents, evaluations, and budgets.
 
 use maud::{Markup, html};
 
@@ -183,6 +183,37 @@ pub(super) fn commitments(report: &Report) -> Markup {
                             }
                         }
                         td { @if let Some(reason) = &one.reason { (lines(reason)) } (output(one.output.as_ref())) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn agents(report: &Report) -> Markup {
+    html! {
+        table.list {
+            caption.hidden { "Agents of the run" }
+            thead {
+                tr { th scope="col" { "Agent" } th scope="col" { "State" } th scope="col" { "Commitments" } th scope="col" { "Calls" } }
+            }
+            tbody {
+                @for one in &report.agents {
+                    tr {
+                        th scope="row" {
+                            (lines(&one.name))
+                            @if let Some(parent) = &one.parent { small.block { "of " (escape(parent)) } }
+                            @if let Some(work) = &one.assignment { small.block { (lines(work)) } }
+                        }
+                        td {
+                            @match one.state.as_str() {
+                                "done" => span.tag.good { span aria-hidden="true" { "✓" } " done" },
+                                "failed" => span.tag.bad { span aria-hidden="true" { "✕" } " failed" },
+                                state => span.tag { (word(state)) },
+                            }
+                        }
+                        td { (number(one.commitments as u64)) }
+                        td { (number(one.calls)) }
                     }
                 }
             }
