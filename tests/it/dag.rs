@@ -111,7 +111,10 @@ fn links_and_a_schema_are_migrated_side_by_side() {
     let mut records = Vec::new();
     for threads in ["1", "2", "8"] {
         let ran = dag(&["--yes", "--threads", threads]).exits(0);
-        let nodes = &ran.json()["result"]["nodes"];
+        let result = &ran.json()["result"];
+        let schema: Value = serde_json::from_str(include_str!("../../schemas/graph.schema.json")).unwrap();
+        assert!(jsonschema::is_valid(&schema, result) && !jsonschema::is_valid(&schema, &result["nodes"]), "{result}");
+        let nodes = &result["nodes"];
         assert_eq!((&nodes["links"]["state"], &nodes["schema"]["state"]), (&json!("verified"), &json!("verified")));
         records.push((site.tree(), site.nrv(&["runs", "show", "last", "--canonical"]).stdout));
         site.nrv(&["replay", "last"]).exits(0);
