@@ -13,7 +13,18 @@ use crate::{
     },
 };
 
-const HEADER: &str = "const WORKFLOW = #{ name: \"example\", permissions: #{ write: [\"**\"], exec: [\"*\"] } };\n";
+const HEADER: &str =
+    "const WORKFLOW = #{ name: \"example\", permissions: #{ write: [\"**\"], exec: [\"*\"], llm: [\"*\"] } };\n";
+
+/// A model that plays the roles of `std/agents`.
+const MODEL: &str = r#"asked=$(cat)
+case $asked in
+    *"micro-change plan"*) text='[{\"action\":\"updateClassName\",\"target\":\"src/App.tsx:2\",\"from\":\"text-sm\",\"to\":\"text-base\"}]' ;;
+    *"Execute single"*) text='{\"message\":\"m\",\"actions\":[{\"id\":\"1\",\"tool\":\"update_class_name\",\"params\":{\"file_path\":\"src/App.tsx\",\"line_number\":2,\"old_class_name\":\"text-sm\",\"new_class_name\":\"text-base\"}},{\"id\":\"2\",\"tool\":\"report_done\",\"params\":{}}]}' ;;
+    *) text='{\"valid\":true,\"reasoning\":\"It is darker.\"}' ;;
+esac
+printf '%s%s%s\n' '{"reply":{"text":"' "$text" '"}}'
+"#;
 
 /// A workspace with the files that the examples name, and a small project that builds.
 fn workspace() -> Site {
@@ -27,8 +38,13 @@ fn workspace() -> Site {
                 version = 4\n\n[[package]]\nname = \"example\"\nversion = \"0.1.0\"\n";
     site.write("Cargo.lock", lock);
     site.write("src/lib.rs", "//! Nothing.\n");
+    site.write("src/App.tsx", "export const App = () => (\n  <p className=\"text-sm\">Hello</p>\n);\n");
     let policy = repository::text("nrv.toml").unwrap();
-    site.policy(&format!("{policy}\n[[exec.allow]]\nprefix = [\"cargo\", [\"check\", \"test\"]]\n"))
+    site.policy(&format!(
+        "{policy}\n[[exec.allow]]\nprefix = [\"cargo\", [\"check\", \"test\"]]\n\n\
+         [llm.providers.roles]\ndialect = \"command\"\nmodel = \"m\"\nprogram = {}\n",
+        json!(["sh", "-c", MODEL])
+    ))
 }
 
 /// Runs a text as a script with all permissions of the policy.
