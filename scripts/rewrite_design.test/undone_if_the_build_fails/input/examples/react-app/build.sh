@@ -1,0 +1,2 @@
+# A class that no style sheet defines.
+! grep -rq card-footer src
