@@ -108,6 +108,14 @@ def copy(folder):
             shutil.copy(ROOT / name, target)
 
 
+def install(work, script):
+    """Installs the packages of the npm projects that the script names."""
+    text = (work / script).read_text(encoding="utf-8")
+    for lock in sorted(work.glob("examples/*/package-lock.json")):
+        if str(lock.parent.relative_to(work)) in text:
+            subprocess.run(["npm", "ci", "--silent"], cwd=lock.parent, check=True)
+
+
 def record(nrv, script, replies):
     """Runs the script on these replies and keeps what it recorded."""
     server = Server(replies)
@@ -121,6 +129,7 @@ def record(nrv, script, replies):
         git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com"]
         for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "copy"]):
             subprocess.run(git + words, cwd=work, check=True)
+        install(work, script)
         environment = {**os.environ, "NRV_TRUSTED_PATHS": str(work)}
         ran = subprocess.run([nrv, "run", script, "--yes", "--record-llm", str(recorded)], cwd=work, check=False, env=environment)
         if ran.returncode or server.replies:

@@ -2,7 +2,9 @@
 
 A test that is killed takes the server with it that way.
 
-Usage: serve.py MODEL NAME
+Usage: serve.py MODEL NAME [CONTEXT]
+
+CONTEXT is how many tokens a request and its reply have, 2048 without it.
 """
 
 import os
@@ -11,13 +13,13 @@ import sys
 import xllamacpp
 
 
-def main(model, name):
+def main(model, name, context="2048"):
     options = xllamacpp.CommonParams()
     options.model.path = model
     options.model_alias = {name}
     options.hostnames = ["127.0.0.1"]
     options.port = 0
-    options.n_ctx = 2048
+    options.n_ctx = int(context)
     options.n_parallel = 1
     options.n_gpu_layers = 0
     # A second thread on a busy machine with two cores makes it many times slower.
@@ -31,4 +33,4 @@ def main(model, name):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(*sys.argv[1:])

@@ -12,7 +12,7 @@ import gguf
 import numpy as np
 
 SEED = 1
-WIDTH, LAYERS, HEADS, INNER, CONTEXT = 64, 2, 4, 128, 2048
+WIDTH, LAYERS, HEADS, INNER, CONTEXT = 64, 2, 4, 128, 8192
 CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 # A few merges, so that words are not always read byte by byte.
 MERGES = ["d i", "di f", "dif f", "diff s", "p a", "pa t", "pat h"]
