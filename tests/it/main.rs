@@ -65,6 +65,7 @@ mod patches;
 mod plan;
 mod planner;
 mod planted;
+mod polish;
 mod prompts;
 mod prose;
 mod public_face;

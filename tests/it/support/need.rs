@@ -18,6 +18,7 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
     ("llmock", "llmock is not installed; `tests/llm/install llmock` brings it"),
     ("model-server", "no model server is installed; `tests/llm/install` brings it"),
     ("mounts", "this user may not mount a file system"),
+    ("npm", "there is no npm, or it reaches no registry"),
     ("smollm2", "the model is not installed; `tests/llm/install smollm2` brings it"),
     ("terminal", "there is no `script` that makes a terminal; `apt-get install bsdutils` brings it"),
     ("users", "only root can become another user, with `setpriv`, `prlimit` and `timeout`"),

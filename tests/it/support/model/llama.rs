@@ -45,17 +45,23 @@ pub(crate) fn start(python: &Path, arguments: &[&str]) -> (Running, String) {
 impl Llama {
     /// Starts a server with the model `tiny`, if it is installed.
     pub(crate) fn start() -> Option<Self> {
-        installed("llama").map(|folder| Llama::serving(&folder, "tiny"))
+        installed("llama").map(|folder| Llama::serving(&folder, "tiny", 2048))
     }
 
     /// Starts a server with the model `smollm2`, which is installed only on request.
     pub(crate) fn start_large() -> Option<Self> {
-        installed("smollm2").map(|folder| Llama::serving(&folder, "smollm2"))
+        installed("smollm2").map(|folder| Llama::serving(&folder, "smollm2", 2048))
     }
 
-    fn serving(folder: &Path, name: &str) -> Self {
+    /// Starts a server with the model `tiny` and room for requests of this many tokens.
+    pub(crate) fn with_context(tokens: u32) -> Option<Self> {
+        installed("llama").map(|folder| Llama::serving(&folder, "tiny", tokens))
+    }
+
+    fn serving(folder: &Path, name: &str, context: u32) -> Self {
         let model = folder.join(format!("{name}.gguf"));
-        let arguments = ["tests/llm/serve.py", model.to_str().unwrap(), name];
+        let context = context.to_string();
+        let arguments = ["tests/llm/serve.py", model.to_str().unwrap(), name, &context];
         let (process, url) = start(&folder.join("llama/bin/python"), &arguments);
         Llama { url, _process: process }
     }
