@@ -147,10 +147,11 @@ impl Registry {
         }
         let agent = self.find(id)?;
         let spent = |limit: Option<u64>, spent: Option<u64>| limit.is_some_and(|limit| spent.unwrap_or(0) >= limit);
-        let Spending { calls, tokens } = agent.budget;
+        let Spending { calls, tokens, cost_millionths } = agent.budget;
         for (name, is_spent, limit) in [
             ("agent.calls", spent(calls, agent.spent.calls), calls),
             ("agent.tokens", spent(tokens, agent.spent.tokens), tokens),
+            ("agent.cost_millionths", spent(cost_millionths, agent.spent.cost_millionths), cost_millionths),
         ] {
             if is_spent {
                 let message =
@@ -210,12 +211,16 @@ impl Registry {
     /// Counts a call of the agent that acts.
     fn spend(&mut self, call: &Call, answer: &Result<Value, Error>) {
         let Some(id) = self.acting.last().cloned() else { return };
-        let usage = answer.as_ref().map_or(&Value::Null, |reply| &reply["usage"]);
+        let reply = answer.as_ref().unwrap_or(&Value::Null);
+        let (usage, cost) = (&reply["usage"], reply["cost_millionths"].as_u64());
         let tokens = ["input_tokens", "output_tokens"].iter().filter_map(|key| usage[*key].as_u64()).sum::<u64>();
         let is_counted = !matches!(call, Call::AgentRest { .. } | Call::AgentAct { .. });
         self.change(&id, |agent| {
             agent.spent.calls = Some(agent.spent.calls.unwrap_or(0) + u64::from(is_counted));
             agent.spent.tokens = Some(agent.spent.tokens.unwrap_or(0) + tokens);
+            if let Some(cost) = cost {
+                agent.spent.cost_millionths = Some(agent.spent.cost_millionths.unwrap_or(0).saturating_add(cost));
+            }
         });
     }
 

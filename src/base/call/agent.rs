@@ -55,6 +55,9 @@ pub struct Spending {
     /// Tokens of its model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
+    /// The cost of its model by the policy's prices, in millionths of their unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_millionths: Option<u64>,
 }
 
 /// A condition that has to hold, and how that is seen.

@@ -54,3 +54,16 @@ fn refusals_are_feedback_and_end_nothing() {
     );
     ends(&[wrong, says("stop", json!([]))], "max_turns: 9", ("no_feedback", 2, 2));
 }
+
+#[test]
+fn a_budget_of_money_ends_the_agent_and_not_the_run() {
+    let site = site(&[says("more", json!([look()]))]);
+    let policy = String::from_utf8(site.read("nrv.toml")).unwrap();
+    let site =
+        site.policy(&policy.replace("model = 'm'\n", "model = 'm'\nprices = { input = 1000.0, output = 1000.0 }\n"));
+    let text = "let ada = nrv.agent.summon(#{ budget: #{ cost_millionths: 1_000_000 } });\n\
+                let talk = nrv.agent.converse(ada.id, \"json\", #{ request: \"go\", max_turns: 40 });\n\
+                let spent = nrv.agent.get(ada.id).spent;\nnrv.agent.dismiss(ada.id);\n[talk.ended, talk.turns < 40, spent.cost_millionths >= 1_000_000]";
+    assert_eq!(run(&site, text, &[]).exits(0).json()["result"], json!(["budget", true, true]));
+    site.nrv(&["replay", "last"]).exits(0);
+}

@@ -129,7 +129,7 @@ fn samples() -> Vec<(&'static str, Value)> {
             "nrv.agent.summon",
             json!([{"name": "Bo", "assignment": "work", "tools": ["exec_run"], "model": {"provider": "painter", "model": "painter"},
                 "commitments": [{"description": "d", "assertion": {"file_exists": "notes.txt"}, "timeout_ms": 1000}],
-                "parent": AGENT, "budget": {"calls": 9, "tokens": 900}}]),
+                "parent": AGENT, "budget": {"calls": 9, "tokens": 900, "cost_millionths": 900}}]),
         ),
         ("nrv.agent.get", json!([AGENT])),
         ("nrv.agent.list", json!([])),

@@ -37,7 +37,7 @@ const ASSERTION: &[Field] = fields! {
 
 const MODEL: &[Field] = fields! { provider: "string | ()?", model: "string | ()?" };
 
-const SPENDING: &[Field] = fields! { calls: "int | ()?", tokens: "int | ()?" };
+const SPENDING: &[Field] = fields! { calls: "int | ()?", tokens: "int | ()?", cost_millionths: "int | ()?" };
 
 pub(super) const SUMMON: &[Field] = fields! {
     name: "string | ()?", assignment: "string | ()?", commitments: "array?" = COMMITMENT, tools: "array | ()?",
