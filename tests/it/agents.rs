@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod claims;
+mod dialects;
 mod killed;
 mod loops;
 

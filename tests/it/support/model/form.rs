@@ -64,6 +64,46 @@ pub(crate) fn events(dialect: &str, pieces: &[&str], finish: Finish) -> Vec<Stri
     begin.into_iter().chain(tokens).chain(end).collect()
 }
 
+/// The events of a streamed reply that calls one tool and says nothing.
+pub(crate) fn calling(dialect: &str, tool: &str, arguments: &Value) -> Vec<String> {
+    let text = arguments.to_string();
+    let mut events = events(dialect, &[], Finish::ToolCalls);
+    let call = match dialect {
+        "anthropic" => {
+            let block = json!({"type": "tool_use", "id": "c1", "name": tool, "input": {}});
+            let delta = json!({"type": "input_json_delta", "partial_json": text});
+            [
+                typed(&json!({"type": "content_block_start", "index": 1, "content_block": block})),
+                typed(&json!({"type": "content_block_delta", "index": 1, "delta": delta})),
+                typed(&json!({"type": "content_block_stop", "index": 1})),
+            ]
+            .concat()
+        }
+        "ollama" => {
+            let call = json!({"function": {"name": tool, "arguments": arguments}});
+            let message = json!({"role": "assistant", "content": "", "tool_calls": [call]});
+            format!("{}\n", json!({"model": "served", "message": message, "done": false}))
+        }
+        "openai_chat" => {
+            let call =
+                json!({"index": 0, "id": "c1", "type": "function", "function": {"name": tool, "arguments": text}});
+            sse(None, &json!({"model": "served", "choices": [{"delta": {"tool_calls": [call]}}]}))
+        }
+        "openai_responses" => {
+            let item = json!({"type": "function_call", "call_id": "c1", "name": tool, "arguments": text});
+            let response = json!({"status": "completed", "model": "served", "output": [item], "usage": usage(dialect)});
+            events.pop();
+            events.push(typed(&json!({"type": "response.completed", "response": response})));
+            typed(&json!({"type": "response.output_item.done", "item": item}))
+        }
+        _ => unreachable!("`{dialect}` is no dialect"),
+    };
+    // Before the events that end the reply.
+    let at = if dialect == "anthropic" { 3 } else { usize::from(dialect == "openai_responses") };
+    events.insert(at.min(events.len()), call);
+    events
+}
+
 /// One piece of a streamed text.
 pub(crate) fn token(dialect: &str, text: &str) -> String {
     match dialect {
