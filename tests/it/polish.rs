@@ -7,7 +7,6 @@
 
 use std::{
     fs,
-    path::PathBuf,
     process::{Command, Stdio},
 };
 
@@ -134,6 +133,6 @@ fn whatever_a_model_says_nothing_is_changed_that_is_no_step_of_a_plan() {
     let states: Vec<&str> =
         agents["agents"].as_array().unwrap().iter().map(|one| one["state"].as_str().unwrap()).collect();
     assert!(!states.is_empty() && states.iter().all(|state| *state == "dismissed"), "{states:?}");
-    let folder = PathBuf::from(site.last_run());
+    let folder = site.last_run();
     assert!(fs::read_to_string(folder.join("events.jsonl")).unwrap().contains("llm_"));
 }
