@@ -13,6 +13,9 @@ use crate::base::{
     error::{Code, Error},
 };
 
+/// How many bytes of a prompt count as a token where nobody has counted.
+const BYTES_OF_A_TOKEN: u64 = 4;
+
 /// The detail of the error of a call about an agent that the program has dismissed meanwhile.
 pub(super) const DISMISSED: &str = "dismissed";
 
@@ -213,7 +216,15 @@ impl Registry {
         let Some(id) = self.acting.last().cloned() else { return };
         let reply = answer.as_ref().unwrap_or(&Value::Null);
         let (usage, cost) = (&reply["usage"], reply["cost_millionths"].as_u64());
-        let tokens = ["input_tokens", "output_tokens"].iter().filter_map(|key| usage[*key].as_u64()).sum::<u64>();
+        let told: Vec<u64> = ["input_tokens", "output_tokens"].iter().filter_map(|key| usage[*key].as_u64()).collect();
+        let tokens = match call {
+            // A reply of which nobody says how many tokens it took counts as what was asked for.
+            Call::LlmComplete(ask) if told.iter().sum::<u64>() == 0 => {
+                let prompt = ask.prompt.as_ref().map_or(0, |prompt| prompt.len() as u64);
+                (prompt / BYTES_OF_A_TOKEN).saturating_add(ask.max_tokens.unwrap_or(0))
+            }
+            _ => told.iter().sum(),
+        };
         let is_counted = !matches!(call, Call::AgentRest { .. } | Call::AgentAct { .. });
         self.change(&id, |agent| {
             agent.spent.calls = Some(agent.spent.calls.unwrap_or(0) + u64::from(is_counted));

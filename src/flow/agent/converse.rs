@@ -85,7 +85,7 @@ pub struct Conversed {
     pub actions: u64,
     /// The messages of the agent, each as it came.
     pub messages: Vec<String>,
-    /// The results of its actions, as the agent was told them: `{id, tool, result | error, …}`.
+    /// The results of its actions: `{id, tool, params, result | error, …}`.
     pub results: Vec<Value>,
 }
 
@@ -123,8 +123,10 @@ pub fn converse(
         tools: &tools,
         conversation,
         turns: Vec::new(),
+        asked: 0,
         messages: Vec::new(),
         actions: 0,
+        results: Vec::new(),
         patches: Vec::new(),
     };
     let stopped = match talk.go_on(door, handler) {
@@ -141,11 +143,10 @@ pub fn converse(
         Stopped::Dismissed => "dismissed",
     });
     door.perform(Call::AgentRest { ended: ended.to_owned() })?;
-    let Talk { turns, messages, actions, .. } = talk;
+    let Talk { asked, messages, actions, results, .. } = talk;
     let ended = stopped?;
-    let results = turns.iter().flat_map(|turn| turn["results"].as_array()).flatten().cloned().collect();
     let state = if ended == Stopped::Dismissed { AgentState::Dismissed } else { get(door, id)?.state };
-    Ok(Conversed { agent: id.to_owned(), state, ended, turns: turns.len() as u64, actions, messages, results })
+    Ok(Conversed { agent: id.to_owned(), state, ended, turns: asked, actions, messages, results })
 }
 
 fn get(door: &mut dyn Door, id: &str) -> Result<Agent, Error> {
@@ -171,16 +172,22 @@ struct Talk<'t> {
     conversation: &'t Conversation,
     /// The turns so far, as the agent is told them.
     turns: Vec<Value>,
+    /// How often its model has answered.
+    asked: u64,
     messages: Vec<String>,
     actions: u64,
+    /// The results of its actions, with their parameters.
+    results: Vec<Value>,
     /// The patches that adapters have proposed to it.
     patches: Vec<String>,
 }
 
 impl Talk<'_> {
     fn go_on(&mut self, door: &mut dyn Door, handler: &mut dyn ActionHandler) -> Result<Stopped, Error> {
-        while (self.turns.len() as u64) < self.conversation.max_turns {
-            let reply = match self.ask(door, handler) {
+        while self.asked < self.conversation.max_turns {
+            let reply = self.ask(door, handler);
+            self.asked += 1;
+            let reply = match reply {
                 Err(error) if self.conversation.schema.is_some() && is_misfit(&error) => {
                     self.turns.push(json!({"reply": null, "results": [], "feedback": error.message()}));
                     continue;
@@ -199,6 +206,9 @@ impl Talk<'_> {
                 }
                 self.actions += 1;
                 let (result, end) = self.act(door, action)?;
+                let mut whole = result.clone();
+                whole["params"] = action.params.clone();
+                self.results.push(whole);
                 results.push(result);
                 if end.is_some() {
                     stopped = end;

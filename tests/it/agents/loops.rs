@@ -34,7 +34,7 @@ fn a_thousand_actions_end_at_the_bound() {
 
 #[test]
 fn a_budget_ends_the_agent_and_not_the_run() {
-    ends(&[says("all", json!(vec![look(); 1000]))], "max_turns: 50, max_actions: 900", ("budget", 0, 59));
+    ends(&[says("all", json!(vec![look(); 1000]))], "max_turns: 50, max_actions: 900", ("budget", 1, 59));
 }
 
 #[test]

@@ -59,7 +59,8 @@ const CONVERSED: &[Field] = fields! {
     results: "array" = RESULT,
 };
 
-const RESULT: &[Field] = fields! { id: "string", tool: "string", result: "any?", error: "string?", hint: "string?" };
+const RESULT: &[Field] =
+    fields! { id: "string", tool: "string", params: "any", result: "any?", error: "string?", hint: "string?" };
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.agent",
@@ -81,7 +82,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// handler can't read is shown as it came, and ends the conversation. It also ends when the agent is done, and at `max_turns` (20),
         /// `max_actions` (100) or the agent's budget: `ended` is `no_feedback`, `done`, `max_turns`, `max_actions`, `budget` or `dismissed`.
         /// Each prompt holds the whole conversation. A refusal is told to the agent and ends nothing, and so is a reply that does not fit
-        /// `schema`. `results` are those of all actions, as the agent was told them.
+        /// `schema`. `results` are those of all actions, with their `params`.
         ///
         /// ```rhai
         /// let ada = nrv.agent.summon(#{ assignment: "write the page", tools: ["apply_create"] });
