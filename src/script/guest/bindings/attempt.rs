@@ -35,7 +35,8 @@ fn caught(ctx: &NativeCallContext<'_>, host: &Host, error: EvalAltResult) -> Rep
     let fault = fault::Context { host, engine: ctx.engine(), ast: None, limits: host.limits() };
     let main = ctx.call_source().unwrap_or_default();
     let (thrown, explained) = fault::catch(error, main, &fault)?;
-    if explained.code() == Code::LockTimeout {
+    // What passes ends the run here, which goes on from this call.
+    if matches!(explained.code(), Code::LockTimeout | Code::ModelUnavailable) {
         host.end(explained);
         return Err(terminated());
     }

@@ -33,7 +33,8 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// statement, even with a semicolon. `error` is the thrown value: a map with `code` and `message` for an error of the host or the
         /// language, and `()` without an error. Attempts nest, and a kept one shares the fate of the one around it. In a dry run an undone
         /// change is not proposed. Budgets stay spent and confirmations used, and the effects of `nrv.custom` elsewhere are not undone. An
-        /// error that can't be caught ends the run here too, as does `lock_timeout` unless the closure catches it.
+        /// error that can't be caught ends the run here too, as do `lock_timeout` and `model_unavailable` unless the closure
+        /// catches them.
         ///
         /// ```rhai
         /// let tried = nrv.attempt(|| {
