@@ -89,12 +89,11 @@ fn given(here: &Here, path: &Path) -> Result<BTreeMap<String, Value>, Error> {
 }
 
 fn side_by_side(comparison: &Comparison<'_>) -> String {
-    let columns: Vec<BTreeMap<&str, Option<f64>>> =
-        comparison.compared.iter().map(|one| one.stats.measures().into_iter().collect()).collect();
+    let columns: Vec<Vec<(String, Option<f64>)>> = comparison.compared.iter().map(|one| one.stats.measures()).collect();
     let baseline = comparison.baseline.as_ref();
     // In the order of the first, then what only others have.
     let mut names: Vec<&str> = Vec::new();
-    let measured = comparison.compared.iter().flat_map(|one| one.stats.measures()).map(|(name, _)| name);
+    let measured = columns.iter().flatten().map(|(name, _)| name.as_str());
     for name in measured.chain(baseline.into_iter().flat_map(BTreeMap::keys).map(String::as_str)) {
         if !names.contains(&name) {
             names.push(name);
@@ -105,7 +104,10 @@ fn side_by_side(comparison: &Comparison<'_>) -> String {
     let last = baseline.map(|_| "baseline".to_owned());
     table.set_header([String::new()].into_iter().chain(heads).chain(last));
     for name in names {
-        let values = columns.iter().map(|column| shown(column.get(name).copied().flatten()));
+        let of = |column: &Vec<(String, Option<f64>)>| {
+            column.iter().find(|(one, _)| one == name).and_then(|(_, value)| *value)
+        };
+        let values = columns.iter().map(|column| shown(of(column)));
         let last = baseline.map(|numbers| match numbers.get(name) {
             Some(Value::String(text)) => escape(text).to_string(),
             value => shown(value.and_then(Value::as_f64)),

@@ -101,10 +101,12 @@ pub struct Spread {
 
 impl Stats {
     /// The numbers that runs are compared by, by name: shares and means, and the mean of each metric.
-    pub fn measures(&self) -> Vec<(&str, Option<f64>)> {
+    ///
+    /// A metric of the name of a share or mean is `metrics.NAME`.
+    pub fn measures(&self) -> Vec<(String, Option<f64>)> {
         let Rates { lines_per_modification, small_share, build_success, calls_per_change, rollback_frequency, rework } =
             self.changes;
-        let mut measures = vec![
+        let mut measures = [
             ("runs", Some(self.runs as f64)),
             ("rollback_frequency", rollback_frequency),
             ("lines_per_modification", lines_per_modification),
@@ -113,8 +115,13 @@ impl Stats {
             ("calls_per_change", calls_per_change),
             ("rework", rework),
             ("kept_share", self.attempts.kept_share),
-        ];
-        measures.extend(self.metrics.iter().map(|(name, spread)| (name.as_str(), Some(spread.mean))));
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .to_vec();
+        for (name, spread) in &self.metrics {
+            let is_taken = measures.iter().any(|(taken, _)| taken == name);
+            measures.push((if is_taken { format!("metrics.{name}") } else { name.clone() }, Some(spread.mean)));
+        }
         measures
     }
 }
@@ -225,7 +232,7 @@ impl Sums {
         for (name, value) in &end.metrics {
             // An integer that JSON does not hold exactly stands as a text.
             let number = value.0.as_f64().or_else(|| value.0.as_str()?.parse().ok());
-            self.metrics.entry(name.clone()).or_default().extend(number);
+            self.metrics.entry(name.clone()).or_default().extend(number.filter(|number| number.is_finite()));
         }
     }
 
@@ -267,12 +274,21 @@ impl Sums {
     }
 }
 
+/// Six decimals; of a number too large for them, all that it has.
 fn rounded(value: f64) -> f64 {
-    (value * 1e6).round() / 1e6
+    let shifted = value * 1e6;
+    if shifted.is_finite() { shifted.round() / 1e6 } else { value }
 }
 
 fn mean(values: &[f64]) -> f64 {
-    if values.is_empty() { 0.0 } else { rounded(values.iter().sum::<f64>() / values.len() as f64) }
+    let count = values.len() as f64;
+    let sum: f64 = values.iter().sum();
+    match () {
+        () if values.is_empty() => 0.0,
+        () if sum.is_finite() => rounded(sum / count),
+        // The sum of large numbers may be none.
+        () => values.iter().map(|value| value / count).sum(),
+    }
 }
 
 fn spread(values: &[f64]) -> Option<Spread> {
