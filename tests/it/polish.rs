@@ -66,7 +66,7 @@ fn run(site: &Site, script: &str, more: &[&str]) -> Value {
 
 #[test]
 fn both_workflows_meet_recommendations_on_the_real_app_and_stand_side_by_side() {
-    let count = setting("NRV_POLISH", 2);
+    let count = setting("NRV_POLISH", 1);
     let site = workspace(usize::try_from(count).unwrap());
     if !installed(&site) {
         return;
@@ -135,4 +135,131 @@ fn whatever_a_model_says_nothing_is_changed_that_is_no_step_of_a_plan() {
     assert!(!states.is_empty() && states.iter().all(|state| *state == "dismissed"), "{states:?}");
     let folder = site.last_run();
     assert!(fs::read_to_string(folder.join("events.jsonl")).unwrap().contains("llm_"));
+}
+
+const LINE: &str =
+    "<nav className=\"text-sm flex\" title=\"x\" style={{ color: \"red\", background: \"red\" }}>hi there</nav>";
+
+/// A small app whose model gives each role its reply.
+fn small(step: &Value, editor: &Value, validator: &Value) -> Site {
+    let site = Site::new(0);
+    site.write("app/src/a:b.tsx", format!("export const A = () => (\n  {LINE}\n);\n"));
+    site.write("app/build.sh", "true\n");
+    site.write("app/score.json", "{\"score\": 7}\n");
+    let recommendations = json!([{"id": "R1", "goal": "Larger.", "files": ["src/a:b.tsx"]}]);
+    site.write("app/design/recommendations.json", recommendations.to_string());
+    site.script(POLISH, &repository::text(POLISH).unwrap());
+    let folder = site.root().parent().unwrap().join("replies");
+    fs::create_dir(&folder).unwrap();
+    let said =
+        |name: &str, reply: &Value| fs::write(folder.join(name), format!("{}\n", json!({"reply": reply}))).unwrap();
+    said("planner", &json!({"text": json!([step]).to_string()}));
+    said("editor", editor);
+    said("validator", validator);
+    let program = format!(
+        "cd {}; case $(cat) in *'micro-change plan'*) cat planner ;; *'Execute single'*) cat editor ;; *) cat validator ;; esac",
+        folder.display()
+    );
+    site.policy(&format!(
+        "[llm.providers.fake]\ndialect = 'command'\nmodel = 'm'\nprogram = {}\n[[exec.allow]]\nprefix = ['sh', 'build.sh']\n\
+         [[exec.allow]]\nprefix = ['cat', 'score.json']\n[evaluators]\nfail = []\n",
+        json!(["sh", "-c", program])
+    ))
+}
+
+/// Runs the workflow on the small app; what was kept, and the file.
+fn polished(site: &Site) -> (Value, String) {
+    site.commit();
+    let arguments = ["app=app", "build=[\"sh\", \"build.sh\"]", "score=[\"cat\", \"score.json\"]", "rounds=1"];
+    let more: Vec<&str> = arguments.iter().flat_map(|argument| ["--arg", *argument]).collect();
+    let ran = run(site, POLISH, &more);
+    (ran["result"]["kept"].clone(), String::from_utf8(site.read("app/src/a:b.tsx")).unwrap())
+}
+
+fn edits(tool: &str, members: &Value) -> Value {
+    let mut params = json!({"file_path": "app/src/a:b.tsx", "line_number": 2});
+    params.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    let actions =
+        json!([{"id": "1", "tool": tool, "params": params}, {"id": "2", "tool": "report_done", "params": {}}]);
+    json!({"text": json!({"message": "m", "actions": actions}).to_string()})
+}
+
+#[test]
+fn an_editor_that_does_anything_else_than_its_step_is_undone() {
+    let valid = json!({"text": "{\"valid\": true, \"reasoning\": \"r\"}"});
+    let step = |members: Value| {
+        let mut step = json!({"target": "app/src/a:b.tsx:2"});
+        step.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        step
+    };
+    let class = step(json!({"action": "updateClassName", "from": "text-sm", "to": "text-base"}));
+    let ok = edits("update_class_name", &json!({"old_class_name": "text-sm", "new_class_name": "text-base"}));
+    let (kept, text) = polished(&small(&class, &ok, &valid));
+    assert_eq!(kept, json!(["R1"]));
+    assert!(text.contains("text-base flex"), "{text}");
+    let label =
+        step(json!({"action": "addAriaAttribute", "element": "nav", "attribute": "aria-label", "value": "Main"}));
+    let title = step(json!({"action": "updatePropValue", "prop": "title", "from": "x", "to": "y"}));
+    let colour = step(json!({"action": "updateStyleValue", "property": "color", "from": "red", "to": "blue"}));
+    let words = step(json!({"action": "updateTextContent", "from": "hi there", "to": "hello"}));
+    let others = [
+        (&class, edits("update_class_name", &json!({"old_class_name": "flex", "new_class_name": "text-base"}))),
+        (&label, edits("add_aria_attribute", &json!({"element": "nav", "attribute": "aria-hidden", "value": "true"}))),
+        (
+            &title,
+            edits("update_prop_value", &json!({"prop": "className", "old_value": "text-sm flex", "new_value": "y"})),
+        ),
+        (
+            &colour,
+            edits("update_style_value", &json!({"property": "background", "old_value": "red", "new_value": "blue"})),
+        ),
+        (&words, edits("update_text_content", &json!({"old_text": "hi", "new_text": "hello"}))),
+    ];
+    for (step, editor) in others {
+        let (kept, text) = polished(&small(step, &editor, &valid));
+        assert_eq!(kept, json!([]), "{editor}");
+        assert!(text.contains(LINE), "{text}");
+    }
+}
+
+#[test]
+fn a_model_that_fails_undoes_its_recommendation_and_not_the_run() {
+    let class =
+        json!({"action": "updateClassName", "target": "app/src/a:b.tsx:2", "from": "text-sm", "to": "text-base"});
+    let ok = edits("update_class_name", &json!({"old_class_name": "text-sm", "new_class_name": "text-base"}));
+    let valid = json!({"text": "{\"valid\": true, \"reasoning\": \"r\"}"});
+    let calls = json!({"text": "", "tool_calls": [{"id": "1", "name": "x", "arguments": {}}]});
+    for (editor, validator) in [(&calls, &valid), (&ok, &calls), (&json!({"text": "```\nno\n```"}), &valid)] {
+        let (kept, text) = polished(&small(&class, editor, validator));
+        assert_eq!(kept, json!([]), "{editor} {validator}");
+        assert!(text.contains(LINE), "{text}");
+    }
+    // A plan that changes nothing is none.
+    let same = json!({"action": "updateClassName", "target": "app/src/a:b.tsx:2", "from": "text-sm", "to": "text-sm"});
+    assert_eq!(polished(&small(&same, &ok, &valid)).0, json!([]));
+}
+
+#[test]
+fn wrong_recommendations_are_an_error_before_any_model_is_asked() {
+    let one = |id: &str, file: &str| json!({"id": id, "goal": "g", "files": [file]});
+    let there = "src/a:b.tsx";
+    for (wrong, words) in [
+        (json!({}), "array"),
+        (json!([{"id": "R1", "files": [there]}]), "goal"),
+        (json!([one("R1", there), one("R1", there)]), "the id R1 twice"),
+        (
+            json!([one("R1", there), one("R2", "src/none.tsx")]),
+            "R2 of app/design/recommendations.json names app/src/none.tsx",
+        ),
+        (json!([{"id": "R1", "goal": "g", "files": []}]), "files"),
+    ] {
+        let site = small(&json!({}), &json!({}), &json!({}));
+        site.write("app/design/recommendations.json", wrong.to_string());
+        site.commit();
+        let arguments =
+            ["--arg", "app=app", "--arg", "build=[\"sh\", \"build.sh\"]", "--arg", "score=[\"cat\", \"score.json\"]"];
+        let ran = site.nrv(&[&["run", POLISH, "--yes"][..], &arguments].concat()).exits(1);
+        assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+        assert!(!fs::read_to_string(site.last_run().join("events.jsonl")).unwrap().contains("llm_sent"));
+    }
 }
