@@ -120,21 +120,27 @@ const ENDS_RUN: &str = "ends_run";
 impl Code {
     /// True if a script may not catch an error of this code.
     pub fn is_final(self) -> bool {
+        let is_refusal =
+            matches!(self, Code::Blocked | Code::PermissionDenied | Code::ProtectedPath | Code::NotApproved);
+        is_refusal || self.stops() || matches!(self, Code::Suspended | Code::Uncertain)
+    }
+
+    /// True if a run does nothing more after an error of this code.
+    pub fn stops(self) -> bool {
         matches!(
             self,
-            Code::Blocked
-                | Code::PermissionDenied
-                | Code::ProtectedPath
-                | Code::NotApproved
-                | Code::BudgetExhausted
-                | Code::Suspended
-                | Code::Uncertain
-                | Code::Diverged
+            Code::BudgetExhausted
                 | Code::Cancelled
-                | Code::ScriptLimit
-                | Code::RecordUnwritable
+                | Code::Diverged
                 | Code::Internal
+                | Code::RecordUnwritable
+                | Code::ScriptLimit
         )
+    }
+
+    /// True if a run waits after an error of this code: the call is not answered, and is made again when the run goes on.
+    pub fn waits(self) -> bool {
+        matches!(self, Code::LockTimeout | Code::ModelUnavailable | Code::Suspended | Code::Uncertain)
     }
 }
 

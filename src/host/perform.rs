@@ -15,7 +15,6 @@ use super::{
         exec::exec,
         graph::graph,
     },
-    life::history::WAITING,
     record_call::Answered,
     reply,
 };
@@ -57,7 +56,7 @@ impl Host<'_> {
             self.run.budget.release(&cost);
             cost = Cost { demand: cost.demand, ..Cost::default() };
         }
-        self.turn.waits = result.as_ref().is_err_and(|error| WAITING.contains(&error.code()));
+        self.turn.waits = result.as_ref().is_err_and(|error| error.code().waits());
         let answered = Answered { call: &call, form, verdict: &verdict, result, cost: &cost, watch };
         let answer = self.recorder.record_call(position, answered)?;
         self.tally.note(&call, &answer);

@@ -67,6 +67,12 @@ pub fn kind(error: &Error) -> Option<Kind> {
     Kind::deserialize(error.details().get("kind")?).ok()
 }
 
+/// True if the reply of a model is to blame, and not its server: another reply may hold.
+pub fn is_of_reply(error: &Error) -> bool {
+    error.code() == Code::ModelFailed
+        && matches!(kind(error), Some(Kind::MalformedJson | Kind::Refusal | Kind::Schema | Kind::Truncated))
+}
+
 /// An error that a retry of the same request would meet again.
 pub(crate) fn lasting(kind: Kind, message: impl Into<String>) -> Error {
     of_kind(kind, false, message)

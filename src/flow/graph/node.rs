@@ -12,7 +12,7 @@ use crate::{
     },
     flow::{
         Door,
-        agent::{self, ActionHandler, Conversation, JsonHandler, NativeHandler},
+        agent::{self, Conversation},
     },
     host::AgentState,
 };
@@ -119,17 +119,12 @@ struct Talk {
 /// Summons an agent and converses with it. One that does not finish is dismissed.
 fn converse(door: &mut dyn Door, node: &Node, summon: &Summon, input: Value) -> Result<Value, Error> {
     let talk = Talk::deserialize(&input).map_err(|error| {
-        node.wrong(&format!("has an input that can't be used: {error}"))
-            .hint("it is `{request, handler, max_turns, max_actions, max_tokens}`; only `request` must be there")
+        node.wrong(&format!("has an input that can't be used: {error}")).hint(
+            "it is `{request, handler, max_turns, max_actions, max_tokens, schema}`; only `request` must be there",
+        )
     })?;
-    let mut handler: Box<dyn ActionHandler> = match talk.handler.as_deref() {
-        None | Some("json") => Box::new(JsonHandler),
-        Some("tool_calls") => Box::new(NativeHandler),
-        Some(other) => {
-            let wrong = node.wrong(&format!("has a handler that does not exist: `{}`", other.escape_debug()));
-            return Err(wrong.hint("it is `json` or `tool_calls`"));
-        }
-    };
+    let mut handler = agent::handler_of(talk.handler.as_deref().unwrap_or("json"))
+        .map_err(|error| error.within(format!("node `{}`", node.id)))?;
     let summoned = door.perform(Call::AgentSummon(Box::new(summon.clone())))?;
     let id = summoned["id"].as_str().unwrap_or_default();
     let conversed = agent::converse(door, id, handler.as_mut(), &talk.conversation)?;

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     base::{
         call::{Call, Node, NodeState, Work, check_nodes},
-        error::{Code, Error},
+        error::Error,
     },
     flow::Door,
 };
@@ -22,19 +22,6 @@ pub struct Graph {
     /// True if no node begins after those among which one failed.
     pub fail_fast: bool,
 }
-
-/// Errors after which nothing can be done in the run any more.
-const STOPS: &[Code] = &[
-    Code::BudgetExhausted,
-    Code::Cancelled,
-    Code::Diverged,
-    Code::Internal,
-    Code::RecordUnwritable,
-    Code::ScriptLimit,
-];
-
-/// Errors of work that goes on when the run does.
-const WAITS: &[Code] = &[Code::LockTimeout, Code::ModelUnavailable, Code::Suspended, Code::Uncertain];
 
 /// Runs a graph. It is `invalid_input` before anything runs if its form is wrong, and the error of a gate if that forbids a node.
 ///
@@ -127,10 +114,10 @@ impl<'g> Course<'g> {
             },
             Err(error) => error,
         };
-        if STOPS.contains(&error.code()) {
+        if error.code().stops() {
             return Err(error.within(format!("node `{}`", node.id)));
         }
-        if WAITS.contains(&error.code()) {
+        if error.code().waits() {
             return Ok(NodeEnd::stopped(NodeState::Waiting, error));
         }
         door.perform(Call::DagLeave { state: NodeState::Failed, reason: Some(error.message().to_owned()) })?;

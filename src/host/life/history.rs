@@ -26,13 +26,6 @@ use crate::{
     },
 };
 
-/// Codes of errors after which a run waits: the call that failed with one was not answered.
-pub(in crate::host) const WAITING: &[Code] =
-    &[Code::Suspended, Code::Uncertain, Code::LockTimeout, Code::ModelUnavailable];
-
-/// Those of them that a script may catch, and go on.
-const TEMPORARY: &[Code] = &[Code::LockTimeout, Code::ModelUnavailable];
-
 /// The former sessions of a run.
 #[derive(Debug)]
 pub(in crate::host) struct Past {
@@ -394,7 +387,7 @@ fn answered(records: &[Record]) -> BTreeMap<String, usize> {
 /// was the end of it.
 pub(in crate::host) fn is_for_later(call: &event::Call, suspended: bool) -> bool {
     let code = call.error.as_ref().map(Error::code).or(call.ended);
-    code.is_some_and(|code| WAITING.contains(&code) && (suspended || !TEMPORARY.contains(&code)))
+    code.is_some_and(|code| code.waits() && (suspended || code.is_final()))
 }
 
 /// True for the record of a call after which the run may have stopped. A stream is recorded when it is closed, which may be after

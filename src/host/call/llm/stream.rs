@@ -17,7 +17,7 @@ use crate::{
         Host, Position, Sink,
         budget::Cost,
         call::llm::streams::{BATCH, Left, Live, Open, Told, no_such_stream},
-        life::history::{WAITING, check_same},
+        life::history::check_same,
         record_call::Answered,
         recorder::Recorder,
         reply::recorded_form,
@@ -69,7 +69,7 @@ impl Host<'_> {
             }
             Err(error) if error.code() == Code::Diverged => Err(error),
             Err(error) => {
-                self.turn.waits = WAITING.contains(&error.code());
+                self.turn.waits = error.code().waits();
                 let result = Err(error);
                 let cost = std::mem::take(&mut self.turn.reserved);
                 let form = self.recorder.form_of(&call)?.0;

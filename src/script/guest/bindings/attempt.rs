@@ -3,7 +3,7 @@
 use rhai::{Dynamic, EvalAltResult, FnPtr, Map, NativeCallContext};
 
 use crate::{
-    base::{call::Call, error::Code},
+    base::call::Call,
     script::guest::{
         bindings::host::{Host, Reply, terminated},
         fault, thrown,
@@ -12,8 +12,8 @@ use crate::{
 
 /// Runs a closure; keeps its changes unless it throws or gives `false`.
 ///
-/// An error that a script can't catch passes through: it ends the script, and the host undoes the attempt. A `lock_timeout`
-/// does the same, since the run can go on from there later.
+/// An error that a script can't catch passes through: it ends the script, and the host undoes the attempt. An error after which a run
+/// waits does the same, since the run goes on from there later.
 pub(super) fn attempt(ctx: &NativeCallContext<'_>, host: &Host, closure: &FnPtr) -> Reply {
     host.ask(ctx, Call::AttemptBegin {})?;
     let outcome = closure.call_within_context::<Dynamic>(ctx, ());
@@ -35,8 +35,7 @@ fn caught(ctx: &NativeCallContext<'_>, host: &Host, error: EvalAltResult) -> Rep
     let fault = fault::Context { host, engine: ctx.engine(), ast: None, limits: host.limits() };
     let main = ctx.call_source().unwrap_or_default();
     let (thrown, explained) = fault::catch(error, main, &fault)?;
-    // What passes ends the run here, which goes on from this call.
-    if matches!(explained.code(), Code::LockTimeout | Code::ModelUnavailable) {
+    if explained.code().waits() {
         host.end(explained);
         return Err(terminated());
     }
