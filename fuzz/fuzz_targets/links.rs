@@ -10,11 +10,7 @@ use nrv::{
         self,
         evidence::{Evidence, Images},
     },
-    system::{
-        git::Renames,
-        language_server::NoServers,
-        workspace::{Overlay, View, Workspace},
-    },
+    system::workspace::{Overlay, View, Workspace},
 };
 use nrv_fuzz::fuzz_target;
 use serde_json::json;
@@ -31,15 +27,7 @@ fuzz_target!(|input: &[u8]| {
     let mut overlay = Overlay::new();
     overlay.insert(RepoPath::parse(name).expect("a plain name"), Some(Content::new(file.to_vec(), 0o644)));
     let cancel = AtomicBool::new(false);
-    let ctx = adapter::Context {
-        view: View::new(&workspace, &overlay),
-        run: None,
-        threads: 1,
-        cancel: &cancel,
-        renames: &|| Ok(Renames::default()),
-        servers: &NoServers,
-        progress: &|_, _| {},
-    };
+    let ctx = adapter::Context::of_tree(View::new(&workspace, &overlay), 1, &cancel);
     let input = json!({
         "tool": "link_updater", "version": "1.0", "mode": "dry-run",
         "target": {"repo_path": ".", "glob": "*"},

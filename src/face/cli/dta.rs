@@ -111,15 +111,8 @@ fn answer_lines(here: &Here, name: &str, out: &mut Output) -> Result<u8, Error> 
     let workspace = crate::system::workspace::Workspace::open(empty.path())?;
     let overlay = crate::system::workspace::Overlay::default();
     let options = &here.context.options;
-    let ctx = adapter::Context {
-        view: crate::system::workspace::View::new(&workspace, &overlay),
-        run: None,
-        threads: options.threads,
-        cancel: options.cancel.as_ref(),
-        renames: &|| Ok(crate::system::git::Renames::default()),
-        servers: &crate::system::language_server::NoServers,
-        progress: &|_, _| {},
-    };
+    let view = crate::system::workspace::View::new(&workspace, &overlay);
+    let ctx = adapter::Context::of_tree(view, options.threads, options.cancel.as_ref());
     for line in std::io::stdin().lock().split(b'\n') {
         // As bytes: a line that is not UTF-8 is one bad request, not the end of all.
         let line = line.map_err(|error| Error::io("stdin can't be read", &error))?;

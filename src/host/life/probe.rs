@@ -16,9 +16,7 @@ use crate::{
         verify::{ArtifactRef, Contents, Request},
     },
     system::{
-        git::Renames,
         journal::{self, FileSystem},
-        language_server::NoServers,
         workspace::{Kind, Proposed, Workspace},
     },
 };
@@ -117,18 +115,7 @@ fn request(context: &Context, run: &RunFolder) -> Result<Request, Error> {
     let invocation = adapter::parse(adapter, &input)?;
     let view = context.view();
     let cancel = context.options.cancel.as_ref();
-    let proposal = adapter.propose(
-        &adapter::Context {
-            view,
-            run: None,
-            threads: 1,
-            cancel,
-            renames: &|| Ok(Renames::default()),
-            servers: &NoServers,
-            progress: &|_, _| {},
-        },
-        &invocation,
-    )?;
+    let proposal = adapter.propose(&adapter::Context::of_tree(view, 1, cancel), &invocation)?;
     let write = |name: &str, bytes: serde_json::Result<Vec<u8>>| {
         let bytes = bytes.map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         run.write(name, &bytes)?;

@@ -4,7 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{
     base::error::{Code, Error},
-    system::{git::Renames, language_server::Servers, workspace::View},
+    system::{
+        git::Renames,
+        language_server::{NoServers, Servers},
+        workspace::View,
+    },
 };
 
 /// The surroundings of an adapter.
@@ -26,7 +30,13 @@ pub struct Context<'a> {
     pub progress: &'a (dyn Fn(u64, u64) + Sync),
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// The surroundings of an adapter that has the tree alone: no run, no history and no language servers.
+    pub fn of_tree(view: View<'a>, threads: usize, cancel: &'a AtomicBool) -> Self {
+        let renames = &|| Ok(Renames::default());
+        Context { view, run: None, threads, cancel, renames, servers: &NoServers, progress: &|_, _| {} }
+    }
+
     /// An error if the run was cancelled.
     pub fn check_cancelled(&self) -> Result<(), Error> {
         match self.cancel.load(Ordering::Relaxed) {

@@ -27,7 +27,6 @@ use crate::{
     },
     system::{
         git,
-        language_server::NoServers,
         workspace::{self, Overlay, Proposed, View, Workspace},
     },
 };
@@ -214,17 +213,8 @@ pub fn verify(adapter: &dyn Adapter, request: &Request) -> Report {
         let view = View::new(&workspace, &overlay);
         // Settings of the user, who is not known here, don't change the history.
         let renames = || git::renames(&request.root, &BTreeMap::new(), &cancel);
-        let threads = request.threads;
         let run = request.run_folder.file_name().and_then(|name| name.to_str());
-        let ctx = Context {
-            view,
-            run,
-            threads,
-            cancel: &cancel,
-            renames: &renames,
-            servers: &NoServers,
-            progress: &|_, _| {},
-        };
+        let ctx = Context { run, renames: &renames, ..Context::of_tree(view, request.threads, &cancel) };
         let looks_at = adapter.looks_at(&baseline.input);
         judge(&ctx, adapter, Evidence::new(looks_at, (&baseline, &manifest), images))
     });

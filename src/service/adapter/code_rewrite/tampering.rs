@@ -8,11 +8,7 @@ use super::*;
 use crate::{
     base::change::{ChangeSet, Content},
     service::adapter::{evidence::Images, parse, verify::judge},
-    system::{
-        git::Renames,
-        language_server::NoServers,
-        workspace::{Overlay, View, Workspace},
-    },
+    system::workspace::{Overlay, View, Workspace},
 };
 
 const OLD: &str = "log(1);\nrun(log(log('x'))); // log(2)\nif (a) {\n  log(b, c);\n}\n";
@@ -37,15 +33,7 @@ fn measured(params: &Value, tamper: impl FnOnce(&mut Proposal)) -> (Proposal, Ve
     let (workspace, overlay, cancel) =
         (Workspace::open(folder.path()).unwrap(), Overlay::default(), AtomicBool::new(false));
     let view = View::new(&workspace, &overlay);
-    let ctx = Context {
-        view,
-        run: None,
-        threads: 2,
-        cancel: &cancel,
-        progress: &|_, _| {},
-        renames: &|| Ok(Renames::default()),
-        servers: &NoServers,
-    };
+    let ctx = Context::of_tree(view, 2, &cancel);
     let input = invocation(params);
     let mut proposal = CodeRewrite.propose(&ctx, &input).unwrap();
     tamper(&mut proposal);

@@ -17,11 +17,7 @@ use crate::{
         parse,
         verify::{ArtifactRef, Contents, Report, Request, verify},
     },
-    system::{
-        git::Renames,
-        language_server::NoServers,
-        workspace::{Overlay, View, Workspace},
-    },
+    system::workspace::{Overlay, View, Workspace},
 };
 
 /// A schema with a member for each kind of fix.
@@ -52,18 +48,7 @@ fn propose_in(root: &Path, threads: usize, input: &Invocation) -> Result<Proposa
     let (workspace, overlay) = (Workspace::open(root).unwrap(), Overlay::default());
     let cancel = AtomicBool::new(false);
     let view = View::new(&workspace, &overlay);
-    JsonSchemaMigrator.propose(
-        &Context {
-            view,
-            run: None,
-            threads,
-            cancel: &cancel,
-            progress: &|_, _| {},
-            renames: &|| Ok(Renames::default()),
-            servers: &NoServers,
-        },
-        input,
-    )
+    JsonSchemaMigrator.propose(&Context::of_tree(view, threads, &cancel), input)
 }
 
 fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {

@@ -22,11 +22,7 @@ use crate::{
         parse,
         verify::{ArtifactRef, Contents, Report, Request, judge, verify},
     },
-    system::{
-        git::Renames,
-        language_server::NoServers,
-        workspace::{Overlay, View, Workspace},
-    },
+    system::workspace::{Overlay, View, Workspace},
 };
 
 fn invocation(change: impl Fn(&mut Value)) -> Invocation {
@@ -43,18 +39,7 @@ fn propose_in(root: &Path, threads: usize, input: &Invocation) -> Result<Proposa
     let (workspace, overlay) = (Workspace::open(root).unwrap(), Overlay::default());
     let cancel = AtomicBool::new(false);
     let view = View::new(&workspace, &overlay);
-    LinkUpdater.propose(
-        &Context {
-            view,
-            run: None,
-            threads,
-            cancel: &cancel,
-            renames: &|| Ok(Renames::default()),
-            servers: &NoServers,
-            progress: &|_, _| {},
-        },
-        input,
-    )
+    LinkUpdater.propose(&Context::of_tree(view, threads, &cancel), input)
 }
 
 fn tree(files: &[(&str, &[u8])]) -> tempfile::TempDir {
@@ -110,15 +95,7 @@ fn a_cancelled_run_stops() {
     let (workspace, overlay) = (Workspace::open(folder.path()).unwrap(), Overlay::default());
     let cancel = AtomicBool::new(true);
     let view = View::new(&workspace, &overlay);
-    let ctx = Context {
-        view,
-        run: None,
-        threads: 1,
-        cancel: &cancel,
-        renames: &|| Ok(Renames::default()),
-        servers: &NoServers,
-        progress: &|_, _| {},
-    };
+    let ctx = Context::of_tree(view, 1, &cancel);
     assert_eq!(LinkUpdater.propose(&ctx, &invocation(|_| {})).unwrap_err().code(), Code::Cancelled);
 }
 
@@ -390,15 +367,7 @@ fn in_memory(page: &[u8]) -> (Vec<u8>, Proposal, Report) {
     let path = crate::base::path::RepoPath::parse("p.html").unwrap();
     overlay.insert(path, Some(crate::base::change::Content::new(page.to_vec(), 0o644)));
     let view = View::new(&workspace, &overlay);
-    let ctx = Context {
-        view,
-        run: None,
-        threads: 1,
-        cancel: &cancel,
-        renames: &|| Ok(Renames::default()),
-        servers: &NoServers,
-        progress: &|_, _| {},
-    };
+    let ctx = Context::of_tree(view, 1, &cancel);
     let input = invocation(|_| {});
     let proposal = LinkUpdater.propose(&ctx, &input).unwrap();
     let (baseline, manifest) = (proposal.baseline_record(&input), proposal.manifest_record("link_updater"));

@@ -12,11 +12,7 @@ use crate::{
         path::RepoPath,
     },
     service::adapter::{evidence::Images, jsonl, parse, verify},
-    system::{
-        git::Renames,
-        language_server::NoServers,
-        workspace::{Overlay, View, Workspace},
-    },
+    system::workspace::{Overlay, View, Workspace},
 };
 
 type Files<'f> = &'f [(&'f str, &'f str)];
@@ -38,15 +34,7 @@ fn in_empty<R>(work: impl FnOnce(&Context<'_>) -> R) -> R {
     let (workspace, overlay) = (Workspace::open(folder.path()).unwrap(), Overlay::default());
     let cancel = AtomicBool::new(false);
     let view = View::new(&workspace, &overlay);
-    work(&Context {
-        view,
-        run: None,
-        threads: 2,
-        cancel: &cancel,
-        progress: &|_, _| {},
-        renames: &|| Ok(Renames::default()),
-        servers: &NoServers,
-    })
+    work(&Context::of_tree(view, 2, &cancel))
 }
 
 fn ask(files: Files<'_>, params: &Value, glob: &str) -> Result<jsonl::Answer, Error> {

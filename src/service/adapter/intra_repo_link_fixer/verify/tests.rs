@@ -17,7 +17,6 @@ use crate::{
     },
     system::{
         git::{Renamed, Renames, Trace},
-        language_server::NoServers,
         workspace::{Overlay, View, Workspace},
     },
 };
@@ -126,15 +125,7 @@ impl Case {
             renamed.map(|(from, to, trace)| Renamed { from: path(from), to: path(to), trace: *trace }).collect();
         let renames = || Ok(Renames { renamed: renamed.clone(), remark: None });
         let cancel = AtomicBool::new(false);
-        let ctx = Context {
-            view,
-            run: None,
-            threads: 1,
-            cancel: &cancel,
-            renames: &renames,
-            servers: &NoServers,
-            progress: &|_, _| {},
-        };
+        let ctx = Context { renames: &renames, ..Context::of_tree(view, 1, &cancel) };
         measure(&ctx, &input, &evidence).unwrap()
     }
 
