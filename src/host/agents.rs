@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::base::{
     call::{Call, Model, STANDARD_TOOLS, Spending},
     error::{Code, Error},
+    named::named,
 };
 
 /// How many bytes of a prompt count as a token where nobody has counted.
@@ -19,32 +20,32 @@ const BYTES_OF_A_TOKEN: u64 = 4;
 /// The detail of the error of a call about an agent that the program has dismissed meanwhile.
 pub(super) const DISMISSED: &str = "dismissed";
 
-/// The state of an agent.
-///
-/// ```
-/// use nrv::AgentState;
-///
-/// assert_eq!(serde_json::to_value(AgentState::Verifying)?, "verifying");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AgentState {
-    /// It has no assignment yet.
-    #[default]
-    Idle,
-    /// It has work.
-    Working,
-    /// It says that it is done, and its commitments are looked at.
-    Verifying,
-    /// All of its commitments hold.
-    Done,
-    /// It says that it is done, and has promised nothing.
-    Finished,
-    /// The run has ended before it was done.
-    Failed,
-    /// It was dismissed.
-    Dismissed,
+named! {
+    /// The state of an agent.
+    ///
+    /// ```
+    /// use nrv::AgentState;
+    ///
+    /// assert_eq!(AgentState::Verifying.as_str(), "verifying");
+    /// ```
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum AgentState {
+        /// It has no assignment yet.
+        #[default]
+        Idle = "idle",
+        /// It has work.
+        Working = "working",
+        /// It says that it is done, and its commitments are looked at.
+        Verifying = "verifying",
+        /// All of its commitments hold.
+        Done = "done",
+        /// It says that it is done, and has promised nothing.
+        Finished = "finished",
+        /// The run has ended before it was done.
+        Failed = "failed",
+        /// It was dismissed.
+        Dismissed = "dismissed",
+    }
 }
 
 /// An agent of a run.
@@ -92,7 +93,7 @@ pub struct Agent {
 
 impl Agent {
     /// True if it has the tool.
-    pub(super) fn has(&self, tool: &str) -> bool {
+    pub fn has(&self, tool: &str) -> bool {
         STANDARD_TOOLS.contains(&tool) || self.tools.as_ref().is_none_or(|tools| tools.contains(tool))
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use owo_colors::OwoColorize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     columns::{plain, right_align, trimmed},
@@ -277,8 +277,7 @@ pub(super) fn output(said: &str, indent: &str) -> String {
 
 /// An agent of a run, in a line.
 pub(super) fn agent(agent: &Agent) -> String {
-    let state = json!(agent.state);
-    let state = state.as_str().unwrap_or_default();
+    let state = agent.state.as_str();
     let work = agent.assignment.as_deref().unwrap_or_default();
     let promised = counted(agent.commitments.len(), "commitment");
     escape(format!("{}  {}  {state}  {promised}  {work}", agent.id, agent.name).trim_end())

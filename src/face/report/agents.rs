@@ -19,7 +19,7 @@ pub(super) fn of(context: &Context, folder: &RunFolder) -> Vec<Worker> {
     };
     let worker = |agent: &Agent| Worker {
         name: shown(&agent.name),
-        state: json!(agent.state).as_str().unwrap_or_default().to_owned(),
+        state: agent.state.as_str().to_owned(),
         assignment: agent.assignment.as_deref().map(shown),
         parent: agents.iter().find(|one| agent.parent.as_ref() == Some(&one.id)).map(|parent| shown(&parent.name)),
         commitments: agent.commitments.len(),

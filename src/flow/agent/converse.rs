@@ -10,10 +10,8 @@ use super::{
 use crate::{
     base::{
         call::{Ask, Call, Model, Parts},
-        error::{
-            Code, Error,
-            model::{self, Kind},
-        },
+        error::{Code, Error, model},
+        named::named,
         text::counted,
     },
     flow::{Door, planner::orders},
@@ -52,22 +50,23 @@ fn most_tokens() -> u64 {
     4096
 }
 
-/// The reason for which a conversation ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stopped {
-    /// There was nothing to tell the agent any more.
-    NoFeedback,
-    /// The agent is done, or has finished.
-    Done,
-    /// Its model was asked as often as it may be.
-    MaxTurns,
-    /// As many actions were done as may be.
-    MaxActions,
-    /// The agent has spent its budget.
-    Budget,
-    /// The agent was dismissed.
-    Dismissed,
+named! {
+    /// The reason for which a conversation ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    pub enum Stopped {
+        /// There was nothing to tell the agent any more.
+        NoFeedback = "no_feedback",
+        /// The agent is done, or has finished.
+        Done = "done",
+        /// Its model was asked as often as it may be.
+        MaxTurns = "max_turns",
+        /// As many actions were done as may be.
+        MaxActions = "max_actions",
+        /// The agent has spent its budget.
+        Budget = "budget",
+        /// The agent was dismissed.
+        Dismissed = "dismissed",
+    }
 }
 
 /// A conversation that has ended.
@@ -89,26 +88,12 @@ pub struct Conversed {
     pub results: Vec<Value>,
 }
 
-/// Errors after which nothing can be done in the run now.
-const ENDS: &[Code] = &[
-    Code::BudgetExhausted,
-    Code::Cancelled,
-    Code::Diverged,
-    Code::Internal,
-    Code::LockTimeout,
-    Code::ModelUnavailable,
-    Code::RecordUnwritable,
-    Code::ScriptLimit,
-    Code::Suspended,
-    Code::Uncertain,
-];
-
 /// The members of a result that no agent is told.
 const MEASURED: &[&str] = &["cpu_ms", "duration_ms", "peak_bytes"];
 
 /// Converses with an agent until it has nothing to be told, is done, or reaches a bound.
 ///
-/// What the agent wants is done at the door, in its name: it has no other tools than its own. A refusal is told to it, and ends nothing.
+/// Each action is a call at the door in the agent's name, with the tools that it has. The agent is told of a refusal, which ends nothing.
 pub fn converse(
     door: &mut dyn Door,
     id: &str,
@@ -131,17 +116,10 @@ pub fn converse(
     };
     let stopped = match talk.go_on(door, handler) {
         Err(error) if is_own_budget(&error, id) => Ok(Stopped::Budget),
-        Err(error) if ENDS.contains(&error.code()) => return Err(error),
+        Err(error) if ends(&error) => return Err(error),
         stopped => stopped,
     };
-    let ended = stopped.as_ref().map_or_else(Error::message, |stopped| match stopped {
-        Stopped::NoFeedback => "no_feedback",
-        Stopped::Done => "done",
-        Stopped::MaxTurns => "max_turns",
-        Stopped::MaxActions => "max_actions",
-        Stopped::Budget => "budget",
-        Stopped::Dismissed => "dismissed",
-    });
+    let ended = stopped.as_ref().map_or_else(Error::message, |stopped| stopped.as_str());
     door.perform(Call::AgentRest { ended: ended.to_owned() })?;
     let Talk { asked, messages, actions, results, .. } = talk;
     let ended = stopped?;
@@ -154,15 +132,14 @@ fn get(door: &mut dyn Door, id: &str) -> Result<Agent, Error> {
     serde_json::from_value(agent).map_err(|error| Error::new(Code::Internal, format!("no agent can be read: {error}")))
 }
 
+/// True for an error that the run stops or waits for, which no agent is told.
+fn ends(error: &Error) -> bool {
+    error.code().stops() || error.code().waits()
+}
+
 /// True for the error of an agent that has spent what it may.
 fn is_own_budget(error: &Error, id: &str) -> bool {
     error.code() == Code::BudgetExhausted && error.details().get("agent").is_some_and(|agent| *agent == id)
-}
-
-/// True for a reply that does not fit its schema: another one may.
-fn is_misfit(error: &Error) -> bool {
-    error.code() == Code::ModelFailed
-        && matches!(model::kind(error), Some(Kind::MalformedJson | Kind::Refusal | Kind::Schema | Kind::Truncated))
 }
 
 /// A conversation on its way.
@@ -188,7 +165,7 @@ impl Talk<'_> {
             let reply = self.ask(door, handler);
             self.asked += 1;
             let reply = match reply {
-                Err(error) if self.conversation.schema.is_some() && is_misfit(&error) => {
+                Err(error) if self.conversation.schema.is_some() && model::is_of_reply(&error) => {
                     self.turns.push(json!({"reply": null, "results": [], "feedback": error.message()}));
                     continue;
                 }
@@ -299,7 +276,7 @@ impl Talk<'_> {
             Err(error) if error.details().contains_key("dismissed") => {
                 Ok((json!({"id": id, "tool": tool, "error": error.message()}), Some(Stopped::Dismissed)))
             }
-            Err(error) if ENDS.contains(&error.code()) => Err(error),
+            Err(error) if ends(&error) => Err(error),
             Err(error) => Ok((self.refusal(action, &error), None)),
         }
     }

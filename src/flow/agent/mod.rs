@@ -6,6 +6,7 @@ mod converse;
 mod handler;
 mod json;
 mod native;
+mod shipped;
 mod tools;
 
 pub use self::{
@@ -13,5 +14,6 @@ pub use self::{
     handler::{Action, ActionHandler, Reply, Turn},
     json::{JsonHandler, reply_schema},
     native::NativeHandler,
+    shipped::handler_of,
     tools::{AgentTool, tools_of},
 };

@@ -5,11 +5,14 @@ use serde_json::{Value, json};
 use super::handler::Action;
 use crate::{
     base::{
-        call::{Call, Promise, Run, STANDARD_TOOLS, Strategy, Summon},
+        call::{Call, Promise, Run, Strategy, Summon},
         error::{Code, Error, nearest},
-        micro::{By, Edit, Tool, definition},
+        micro::{self, By, Edit, definition},
     },
-    flow::Door,
+    flow::{
+        Door,
+        planner::{Tool, Tools},
+    },
     host::Agent,
     system::schema::Schema,
 };
@@ -42,44 +45,39 @@ impl AgentTool {
 /// The tools that an agent has, sorted by name: the standard ones, and of the others those that it was given.
 pub fn tools_of(door: &mut dyn Door, agent: &Agent) -> Result<Vec<AgentTool>, Error> {
     let mut tools = fixed();
-    for adapter in door.perform(Call::DtaList {})?.as_array().into_iter().flatten() {
-        let (name, summary) =
-            (adapter["name"].as_str().unwrap_or_default(), adapter["summary"].as_str().unwrap_or_default());
-        let has = |phase: &str| has(agent, &format!("dta_{name}_{phase}"));
-        if !has("propose") && !has("apply") {
-            continue;
+    let mut adapters = Tools::of(door)?;
+    for name in adapters.names().map(str::to_owned).collect::<Vec<_>>() {
+        if ["propose", "apply"].iter().any(|phase| agent.has(&format!("dta_{name}_{phase}"))) {
+            tools.extend(of_adapter(&adapters.find(door, &name)?));
         }
-        let described = door.perform(Call::DtaDescribe { tool: name.to_owned() })?;
-        let params = &described["input_schema"]["properties"];
-        // The host fills in what an invocation has beside these.
-        let glob =
-            json!({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]});
-        let target = json!({
-            "type": "object", "additionalProperties": false, "required": ["glob"],
-            "properties": {"glob": glob, "repo_path": {"type": "string"}},
-        });
-        let properties = json!({"target": target, "params": params["params"]});
-        let defs = &described["input_schema"]["$defs"];
-        let tool = |phase: &str, effect: &str| {
-            let purpose = format!("{summary} {effect}");
-            let mut tool =
-                AgentTool::new(&format!("dta_{name}_{phase}"), &purpose, &["target", "params"], properties.clone());
-            // The parameters refer to definitions of the whole schema.
-            if defs.is_object() {
-                tool.schema["$defs"] = defs.clone();
-            }
-            tool
-        };
-        tools.push(tool("propose", "Proposes the change, and names the patch. Changes nothing."));
-        tools.push(tool("apply", "Makes the change; its verifier passes, or nothing is changed."));
     }
-    tools.retain(|tool| has(agent, &tool.name));
+    tools.retain(|tool| agent.has(&tool.name));
     tools.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(tools)
 }
 
-fn has(agent: &Agent, tool: &str) -> bool {
-    STANDARD_TOOLS.contains(&tool) || agent.tools.as_ref().is_none_or(|tools| tools.contains(tool))
+/// The tools that propose and make the change of an adapter. The host fills in what an invocation has beside `target` and `params`.
+fn of_adapter(adapter: &Tool) -> [AgentTool; 2] {
+    let glob = json!({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]});
+    let target = json!({
+        "type": "object", "additionalProperties": false, "required": ["glob"],
+        "properties": {"glob": glob, "repo_path": {"type": "string"}},
+    });
+    let properties = json!({"target": target, "params": adapter.params()});
+    // The parameters refer to definitions of the whole schema.
+    let defs = adapter.input_schema.get("$defs").filter(|defs| defs.is_object());
+    [
+        ("propose", "Proposes the change, and names the patch. Changes nothing."),
+        ("apply", "Makes the change; its verifier passes, or nothing is changed."),
+    ]
+    .map(|(phase, effect)| {
+        let (name, purpose) = (format!("dta_{}_{phase}", adapter.name), format!("{} {effect}", adapter.summary));
+        let mut tool = AgentTool::new(&name, &purpose, &["target", "params"], properties.clone());
+        if let Some(defs) = defs {
+            tool.schema["$defs"] = defs.clone();
+        }
+        tool
+    })
 }
 
 /// The tools that don't depend on the adapters.
@@ -124,7 +122,7 @@ fn fixed() -> Vec<AgentTool> {
             json!({"argv": texts(), "writes": texts()}),
         ),
     ];
-    tools.extend(Tool::ALL.into_iter().map(|edit| {
+    tools.extend(micro::Tool::ALL.into_iter().map(|edit| {
         let defined = definition(edit, By::Line);
         AgentTool {
             name: edit.as_str().to_owned(),
@@ -185,7 +183,7 @@ pub(super) fn call_of(agent: &Agent, tools: &[AgentTool], action: &Action) -> Re
             strategy: Strategy::Write,
         },
         "exec_run" => Call::ExecRun(Box::new(run_of(&texts("argv"), texts("writes"))?)),
-        _ => match (Tool::ALL.into_iter().find(|edit| edit.as_str() == name), adapter(name)) {
+        _ => match (micro::Tool::ALL.into_iter().find(|edit| edit.as_str() == name), adapter(name)) {
             (Some(edit), _) => Call::EditMake(Box::new(Edit::parse(edit, &params)?)),
             (None, Some((tool, true))) => Call::DtaRun { tool: tool.to_owned(), input: params },
             (None, Some((tool, false))) => Call::DtaPropose { tool: tool.to_owned(), input: params },

@@ -45,10 +45,13 @@ pub(super) fn resolve(door: &mut dyn Door, plan: &Plan, reference: &str) -> Resu
     }
     let text = door.perform(Call::FilesRead { path: reference.to_owned() })?;
     let text = text.as_str().unwrap_or_default();
-    let value = json::parse_distinct(text).map_err(|error| {
-        Error::new(Code::InvalidInput, format!("`{}` is no JSON: {error}", reference.escape_debug()))
-    })?;
-    Ok(Input { value, sha256: Some(Sha256::of(text.as_bytes())) })
+    Ok(Input { value: parsed(reference, text)?, sha256: Some(Sha256::of(text.as_bytes())) })
+}
+
+/// The input that a file has. `invalid_input` if it is no JSON.
+pub(super) fn parsed(path: &str, text: &str) -> Result<Value, Error> {
+    json::parse_distinct(text)
+        .map_err(|error| Error::new(Code::InvalidInput, format!("`{}` is no JSON: {error}", path.escape_debug())))
 }
 
 /// The invocation in a dry run, with everything that may be left out, checked against the schema of the adapter.

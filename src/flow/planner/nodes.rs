@@ -6,13 +6,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    input::named,
+    input::{named, parsed},
     plan::{Plan, read_plan},
 };
 use crate::base::{
     call::{Node, check_nodes},
     error::{Code, Error},
-    json,
     path::prefix,
 };
 
@@ -26,9 +25,7 @@ pub fn stated_nodes(plan: &Value, read: &dyn Fn(&str) -> Result<String, Error>) 
     for request in &plan.tool_requests {
         let input = match named(&plan, &request.inputs_ref)? {
             Some(input) => input.clone(),
-            None => json::parse_distinct(&read(&request.inputs_ref)?).map_err(|error| {
-                Error::new(Code::InvalidInput, format!("`{}` is no JSON: {error}", request.inputs_ref.escape_debug()))
-            })?,
+            None => parsed(&request.inputs_ref, &read(&request.inputs_ref)?)?,
         };
         inputs.insert(request.id.clone(), (request.tool.clone(), input));
     }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The approved adapters of a run. Each is described when it is first asked about.
-pub(super) struct Tools {
+pub(in crate::flow) struct Tools {
     listed: Vec<Listed>,
     described: BTreeMap<String, Tool>,
 }
@@ -29,32 +29,32 @@ struct Listed {
 
 /// An adapter.
 #[derive(Clone)]
-pub(super) struct Tool {
-    pub(super) name: String,
+pub(in crate::flow) struct Tool {
+    pub(in crate::flow) name: String,
     pub(super) version: String,
-    pub(super) summary: String,
+    pub(in crate::flow) summary: String,
     /// The count of the baseline that is above zero if there is work to do; none if only a proposal tells.
     pub(super) work: Option<String>,
     /// The schema of an invocation.
-    pub(super) input_schema: Value,
+    pub(in crate::flow) input_schema: Value,
     pub(super) max_files: Value,
     pub(super) timeout_ms: Value,
 }
 
 impl Tools {
-    pub(super) fn of(door: &mut dyn Door) -> Result<Self, Error> {
+    pub(in crate::flow) fn of(door: &mut dyn Door) -> Result<Self, Error> {
         let listed = door.perform(Call::DtaList {})?;
         let listed = serde_json::from_value(listed).map_err(|error| unexpected("dta.list", &error))?;
         Ok(Tools { listed, described: BTreeMap::new() })
     }
 
     /// The names, sorted.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+    pub(in crate::flow) fn names(&self) -> impl Iterator<Item = &str> {
         self.listed.iter().map(|listed| listed.name.as_str())
     }
 
     /// An approved adapter. Another one is `invalid_input`; the error names it and the nearest.
-    pub(super) fn find(&mut self, door: &mut dyn Door, name: &str) -> Result<Tool, Error> {
+    pub(in crate::flow) fn find(&mut self, door: &mut dyn Door, name: &str) -> Result<Tool, Error> {
         if let Some(tool) = self.described.get(name) {
             return Ok(tool.clone());
         }
@@ -83,7 +83,7 @@ impl Tools {
 
 impl Tool {
     /// The schema of the parameters.
-    pub(super) fn params(&self) -> &Value {
+    pub(in crate::flow) fn params(&self) -> &Value {
         &self.input_schema["properties"]["params"]
     }
 }

@@ -1,6 +1,6 @@
 //! Agents at the door: they are summoned, promise, say that they are done, and are dismissed.
 //!
-//! What an agent says of its work only has the host look at its commitments, each time at all of them, in processes of their own.
+//! The host believes no agent. When one says that it is done, the host looks at all of its commitments, in processes of their own.
 
 use std::collections::BTreeSet;
 
@@ -250,8 +250,7 @@ fn tools(summon: &Summon, parent: Option<&Agent>) -> Result<Option<BTreeSet<Stri
 }
 
 fn has_ended(agent: &Agent) -> Error {
-    let state = serde_json::to_value(agent.state).unwrap_or_default();
-    let message = format!("the agent `{}` is {} already", agent.name, state.as_str().unwrap_or_default());
+    let message = format!("the agent `{}` is {} already", agent.name, agent.state.as_str());
     Error::new(Code::InvalidInput, message).detail("agent", &*agent.id).hint("summon another one for more work")
 }
 

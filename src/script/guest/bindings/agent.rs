@@ -10,16 +10,16 @@ use crate::{
         error::{Code, Error},
         json::Keyed,
     },
-    flow::agent::{self, ActionHandler, Conversation, JsonHandler, NativeHandler, Reply as ModelReply, Turn},
+    flow::agent::{self, ActionHandler, Conversation, Reply as ModelReply, Turn},
     script::guest::{
         bindings::{
             Field, Namespace,
-            door::answer,
+            door::{answer, returned},
             fields,
             host::{Host, Nrv, Reply},
             registry,
         },
-        fault, value,
+        value,
     },
 };
 
@@ -159,15 +159,8 @@ fn register(engine: &mut Engine) {
     engine.register_fn(
         "converse",
         |ctx: NativeCallContext<'_>, this: &mut AgentHandle, id: &str, handler: &str, request: Dynamic| {
-            let mut handler: Box<dyn ActionHandler> = match handler {
-                "json" => Box::new(JsonHandler),
-                "tool_calls" => Box::new(NativeHandler),
-                other => {
-                    let error =
-                        Error::new(Code::InvalidInput, format!("there is no handler `{}`", other.escape_debug()));
-                    return Err(this.0.raise(&ctx, error.hint("it is `json`, `tool_calls` or a closure")));
-                }
-            };
+            let mut handler = agent::handler_of(handler)
+                .map_err(|error| this.0.raise(&ctx, error.hint("it is `json`, `tool_calls` or a closure")))?;
             this.converse(&ctx, id, handler.as_mut(), &request)
         },
     );
@@ -220,20 +213,7 @@ impl ActionHandler for Closure<'_, '_> {
         if let Some(error) = self.host.ending() {
             return Err(error);
         }
-        let returned = match outcome {
-            Ok(returned) => value::to_json(&returned.flatten())?,
-            Err(error) => {
-                let fault = fault::Context {
-                    host: self.host,
-                    engine: self.ctx.engine(),
-                    ast: None,
-                    limits: self.host.limits(),
-                };
-                let main = self.ctx.call_source().unwrap_or_default();
-                let caught = fault::catch(*error, main, &fault);
-                return Err(caught.map_or_else(|error| fault::explain(*error, &fault), |(_, explained)| explained));
-            }
-        };
+        let returned = returned(self.host, self.ctx, outcome)?;
         // A closure that returns nothing has not read it.
         if returned == Value::Null {
             return Ok(Turn::unread(reply));

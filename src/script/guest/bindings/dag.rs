@@ -13,14 +13,11 @@ use crate::{
         json::Keyed,
     },
     flow::graph::{self, Functions, Graph},
-    script::guest::{
-        bindings::{
-            Field,
-            agent::SUMMON,
-            door, fields,
-            host::{Host, Reply},
-        },
-        fault, value,
+    script::guest::bindings::{
+        Field,
+        agent::SUMMON,
+        door, fields,
+        host::{Host, Reply},
     },
 };
 
@@ -104,19 +101,6 @@ impl Functions for Closures<'_, '_> {
         if let Some(error) = self.host.take_ending() {
             return Err(error);
         }
-        match outcome {
-            Ok(value) => value::to_json(&value.flatten()),
-            Err(error) => {
-                let fault = fault::Context {
-                    host: self.host,
-                    engine: self.ctx.engine(),
-                    ast: None,
-                    limits: self.host.limits(),
-                };
-                let main = self.ctx.call_source().unwrap_or_default();
-                let caught = fault::catch(*error, main, &fault);
-                Err(caught.map_or_else(|error| fault::explain(*error, &fault), |(_, explained)| explained))
-            }
-        }
+        door::returned(self.host, self.ctx, outcome)
     }
 }

@@ -1,6 +1,6 @@
 //! The calls of a script that a protocol makes.
 
-use rhai::NativeCallContext;
+use rhai::{Dynamic, EvalAltResult, NativeCallContext};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::{
     flow::Door,
     script::guest::{
         bindings::host::{Host, Reply},
-        value,
+        fault, value,
     },
 };
 
@@ -26,6 +26,23 @@ impl Door for ScriptDoor<'_, '_> {
     fn perform(&mut self, call: Call) -> Result<Value, Error> {
         self.host.answer(self.ctx, call)
     }
+}
+
+/// The value that a function of the script returned to a protocol, or the error with which it ended.
+pub(super) fn returned(
+    host: &Host,
+    ctx: &NativeCallContext<'_>,
+    outcome: Result<Dynamic, Box<EvalAltResult>>,
+) -> Result<Value, Error> {
+    outcome.map_or_else(
+        |error| {
+            let fault = fault::Context { host, engine: ctx.engine(), ast: None, limits: host.limits() };
+            let main = ctx.call_source().unwrap_or_default();
+            let caught = fault::catch(*error, main, &fault);
+            Err(caught.map_or_else(|error| fault::explain(*error, &fault), |(_, explained)| explained))
+        },
+        |value| value::to_json(&value.flatten()),
+    )
 }
 
 /// Runs a protocol, and gives its result to the script.
