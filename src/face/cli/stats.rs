@@ -35,10 +35,11 @@ struct Compared<'a> {
 
 pub(super) fn stats(here: &Here, arguments: &StatsOf, out: &mut Output) -> Result<u8, Error> {
     let StatsOf { since, suggest, compare, baseline } = arguments;
-    match () {
-        () if *suggest => return self::suggest(here, *since, out),
-        () if !compare.is_empty() => return self::compare(here, (compare, baseline.as_deref()), *since, out),
-        () => {}
+    if *suggest {
+        return self::suggest(here, *since, out);
+    }
+    if !compare.is_empty() {
+        return self::compare(here, (compare, baseline.as_deref()), *since, out);
     }
     let stats = host::stats(&here.context, *since)?;
     if out.is_json() {
@@ -89,25 +90,24 @@ fn given(here: &Here, path: &Path) -> Result<BTreeMap<String, Value>, Error> {
 }
 
 fn side_by_side(comparison: &Comparison<'_>) -> String {
-    let columns: Vec<Vec<(String, Option<f64>)>> = comparison.compared.iter().map(|one| one.stats.measures()).collect();
+    let measures: Vec<Vec<(String, Option<f64>)>> =
+        comparison.compared.iter().map(|one| one.stats.measures()).collect();
     let baseline = comparison.baseline.as_ref();
     // In the order of the first, then what only others have.
-    let mut names: Vec<&str> = Vec::new();
-    let measured = columns.iter().flatten().map(|(name, _)| name.as_str());
-    for name in measured.chain(baseline.into_iter().flat_map(BTreeMap::keys).map(String::as_str)) {
+    let mut names: Vec<&String> = Vec::new();
+    for name in measures.iter().flatten().map(|(name, _)| name).chain(baseline.into_iter().flat_map(BTreeMap::keys)) {
         if !names.contains(&name) {
             names.push(name);
         }
     }
+    let columns: Vec<BTreeMap<&String, Option<f64>>> =
+        measures.iter().map(|all| all.iter().map(|(name, value)| (name, *value)).collect()).collect();
     let mut table = plain();
     let heads = comparison.compared.iter().map(|one| escape(one.of).to_string());
     let last = baseline.map(|_| "baseline".to_owned());
     table.set_header([String::new()].into_iter().chain(heads).chain(last));
     for name in names {
-        let of = |column: &Vec<(String, Option<f64>)>| {
-            column.iter().find(|(one, _)| one == name).and_then(|(_, value)| *value)
-        };
-        let values = columns.iter().map(|column| shown(of(column)));
+        let values = columns.iter().map(|column| shown(column.get(name).copied().flatten()));
         let last = baseline.map(|numbers| match numbers.get(name) {
             Some(Value::String(text)) => escape(text).to_string(),
             value => shown(value.and_then(Value::as_f64)),
