@@ -56,7 +56,9 @@ impl Terms<'_> {
         let Options { adapters, calls, .. } = &self.context.options;
         let (adapters, calls) = (adapters.names(), calls.offered());
         let judged = route::judged(&self.policy, &self.context.options.orchestrators, call);
-        let subject = Subject::Call { call: &judged, adapters: &adapters, calls: &calls };
+        // A client knows tools by the names of an agent's. Whoever only asks the gates uses none.
+        let tool = call.agent_tool().filter(|_| self.origin == Origin::Client);
+        let subject = Subject::Call { call: &judged, adapters: &adapters, calls: &calls, tool: tool.as_deref() };
         gate::decide(&subject, &self.policy, &self.rules)
     }
 

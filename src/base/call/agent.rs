@@ -91,9 +91,8 @@ impl Call {
             Call::EditMake(edit) => edit.tool.as_str().to_owned(),
             Call::ApplyCreate { .. } => "apply_create".to_owned(),
             Call::ApplyRemove { .. } | Call::ApplyRename { .. } | Call::ApplyWrite { .. } => "apply_write".to_owned(),
-            Call::ApplyDiff { .. } | Call::ApplyPlan { .. } | Call::ApplyPatch { .. } | Call::ApplyPlanned { .. } => {
-                "apply_diff".to_owned()
-            }
+            Call::ApplyDiff { .. } | Call::ApplyPatch { .. } | Call::ApplyPlanned { .. } => "apply_diff".to_owned(),
+            Call::ApplyPlan { .. } => "apply_plan".to_owned(),
             Call::ExecRun(_) => "exec_run".to_owned(),
             Call::DtaDescribe { tool } | Call::DtaPropose { tool, .. } => format!("dta_{tool}_propose"),
             Call::DtaApply { tool, .. } | Call::DtaRun { tool, .. } => format!("dta_{tool}_apply"),

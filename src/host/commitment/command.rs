@@ -43,7 +43,7 @@ pub(super) struct Bench<'a> {
 /// Checks that a command may be run without asking: nobody is there to be asked when it is.
 pub(super) fn permitted(context: &Context, policy: &Policy, rules: &Rules, command: &Command) -> Result<(), Error> {
     let call = Call::ExecRun(Box::new(run(command, None)));
-    let subject = Subject::Call { call: &call, adapters: &[], calls: &context.options.calls.offered() };
+    let subject = Subject::Call { call: &call, adapters: &[], calls: &context.options.calls.offered(), tool: None };
     let verdict = gate::decide(&subject, policy, rules);
     let reasons: Vec<String> = verdict.remarks().map(|result| result.reason.clone()).collect();
     match verdict.decision {

@@ -90,7 +90,7 @@ impl<'a> Bench<'a> {
                 let calls: Vec<Offered<'_>> =
                     self.calls.iter().map(|(name, needs)| Offered { name, needs_permission: *needs }).collect();
                 let call = route::judged(policy, &self.context.options.orchestrators, call);
-                ask(&Subject::Call { call: &call, adapters: &adapters, calls: &calls })
+                ask(&Subject::Call { call: &call, adapters: &adapters, calls: &calls, tool: None })
             }
             Judged::Change(change) => {
                 let adapter = change.adapter.as_deref();

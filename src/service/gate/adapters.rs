@@ -140,8 +140,11 @@ mod tests {
             Call::DtaApply { tool: tool(), proposal: Value::Null },
             Call::DtaRun { tool: tool(), input: Value::Null },
         ] {
-            let verdict =
-                decide(&Subject::Call { call: &call, adapters: EXISTING, calls: &[] }, &policy, Rules::built_in());
+            let verdict = decide(
+                &Subject::Call { call: &call, adapters: EXISTING, calls: &[], tool: None },
+                &policy,
+                Rules::built_in(),
+            );
             assert!(verdict.results.iter().any(|result| result.gate_name == "adapters"));
             let error = verdict.into_error();
             let found = error.as_ref().map(|error| (error.code(), error.hint_text().unwrap_or_default()));
@@ -212,8 +215,11 @@ mod tests {
         let rule = |policy: &Policy, samples: u64| {
             let input = json!({"params": {"http_samples": samples}});
             let call = Call::DtaRun { tool: "link_updater".to_owned(), input };
-            let verdict =
-                decide(&Subject::Call { call: &call, adapters: EXISTING, calls: &[] }, policy, Rules::built_in());
+            let verdict = decide(
+                &Subject::Call { call: &call, adapters: EXISTING, calls: &[], tool: None },
+                policy,
+                Rules::built_in(),
+            );
             verdict.into_error().map(|error| (error.code(), error.hint_text().unwrap_or_default().to_owned()))
         };
         assert_eq!(rule(&policy, 3), None);

@@ -63,7 +63,11 @@ mod tests {
     fn check(policy: &str, name: &str, offered: &[Offered<'_>], expected: Option<(Code, &str)>) {
         let policy = Policy::parse(policy, FILE).unwrap().tightened(&Ceiling::default()).unwrap();
         let call = Call::Custom { name: name.to_owned(), params: Value::Null };
-        let verdict = decide(&Subject::Call { call: &call, adapters: &[], calls: offered }, &policy, Rules::built_in());
+        let verdict = decide(
+            &Subject::Call { call: &call, adapters: &[], calls: offered, tool: None },
+            &policy,
+            Rules::built_in(),
+        );
         let error = verdict.into_error();
         let found = error.as_ref().map(|error| (error.code(), error.hint_text().unwrap_or_default()));
         assert_eq!(found, expected);

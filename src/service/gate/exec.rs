@@ -47,7 +47,7 @@ mod tests {
 
     fn judged(policy: &str, line: &str) -> Verdict {
         let policy = Policy::parse(policy, FILE).unwrap();
-        decide(&Subject::Call { call: &run(line), adapters: &[], calls: &[] }, &policy, Rules::built_in())
+        decide(&Subject::Call { call: &run(line), adapters: &[], calls: &[], tool: None }, &policy, Rules::built_in())
     }
 
     #[test]
@@ -74,7 +74,7 @@ mod tests {
     fn why_a_command_is_blocked_is_explained_with_the_line_of_the_rules() {
         let policy = Policy::parse(POLICY, FILE).unwrap();
         let call = run("cargo test");
-        let subject = Subject::Call { call: &call, adapters: &[], calls: &[] };
+        let subject = Subject::Call { call: &call, adapters: &[], calls: &[], tool: None };
         let explained = explain(&subject, &policy, Rules::built_in());
         let [one] = explained.as_slice() else { panic!("{explained:?}") };
         assert_eq!((one.gate.as_str(), one.rule.as_str()), ("exec", "exec.allow"));

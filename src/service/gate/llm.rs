@@ -53,7 +53,7 @@ mod tests {
     }
 
     fn judged(call: &Call, policy: &Policy) -> Verdict {
-        decide(&Subject::Call { call, adapters: &[], calls: &[] }, policy, Rules::built_in())
+        decide(&Subject::Call { call, adapters: &[], calls: &[], tool: None }, policy, Rules::built_in())
     }
 
     #[track_caller]
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn why_a_request_is_blocked_is_explained_with_where_the_rule_stands() {
         let [call, ..] = calls(None);
-        let subject = Subject::Call { call: &call, adapters: &[], calls: &[] };
+        let subject = Subject::Call { call: &call, adapters: &[], calls: &[], tool: None };
         let explained = explain(&subject, &policy("", &[]), Rules::built_in());
         let [one] = explained.as_slice() else { panic!("{explained:?}") };
         assert_eq!((one.gate.as_str(), one.rule.as_str()), ("llm", "header.permissions.llm"));

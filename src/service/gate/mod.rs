@@ -385,7 +385,7 @@ mod tests {
         for subject in [
             Subject::ToolUse { name: "Write", params: &params, start },
             changes(&files),
-            Subject::Call { call: &call, adapters: &[], calls: &[] },
+            Subject::Call { call: &call, adapters: &[], calls: &[], tool: None },
         ] {
             let expected = decide(&subject, &policy, Rules::built_in());
             assert_eq!(expected.decision, Decision::Block);
@@ -404,8 +404,11 @@ mod tests {
     #[test]
     fn calls_without_an_effect_concern_no_gate() {
         let call = Call::UiStep { label: "x".to_owned() };
-        let verdict =
-            decide(&Subject::Call { call: &call, adapters: &[], calls: &[] }, &Policy::default(), Rules::built_in());
+        let verdict = decide(
+            &Subject::Call { call: &call, adapters: &[], calls: &[], tool: None },
+            &Policy::default(),
+            Rules::built_in(),
+        );
         assert_eq!((verdict.decision, verdict.results.len()), (Decision::Allow, 0));
     }
 

@@ -170,7 +170,12 @@ mod tests {
             Call::FilesSha256 { path: path() },
         ] {
             assert_eq!(
-                decide(&Subject::Call { call: &call, adapters: &[], calls: &[] }, &policy(), Rules::built_in()).code,
+                decide(
+                    &Subject::Call { call: &call, adapters: &[], calls: &[], tool: None },
+                    &policy(),
+                    Rules::built_in()
+                )
+                .code,
                 expected
             );
         }

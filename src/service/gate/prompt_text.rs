@@ -63,7 +63,7 @@ mod tests {
     fn decision(ask: Ask, policy: &str) -> Decision {
         let policy = Policy::parse(policy, FILE).unwrap();
         let calls = [Call::LlmComplete(Box::new(ask.clone())), Call::LlmStream(Box::new(ask))];
-        let subject = |call| Subject::Call { call, adapters: &[], calls: &[] };
+        let subject = |call| Subject::Call { call, adapters: &[], calls: &[], tool: None };
         let [one, other] = calls.each_ref().map(|call| decide(&subject(call), &policy, Rules::built_in()).decision);
         assert_eq!(one, other);
         one

@@ -86,7 +86,7 @@ fn decisions(policy: &Policy) -> Vec<Decision> {
     let read = |path: &str| Call::FilesRead { path: path.to_owned() };
     let mut all = Vec::new();
     for call in calls.iter().chain(&[read("b/x"), read("c/x")]) {
-        let subject = Subject::Call { call, adapters: &existing, calls: &offered };
+        let subject = Subject::Call { call, adapters: &existing, calls: &offered, tool: None };
         all.push(gate::decide(&subject, policy, &rules).decision);
     }
     let domains = [Domain { adapter: "link_updater".to_owned(), globs: vec!["**/*.html".to_owned()] }];

@@ -27,6 +27,9 @@ pub enum Subject<'a> {
         adapters: &'a [&'a str],
         /// The calls that the program adds to nrv's own.
         calls: &'a [Offered<'a>],
+        /// The tool's name for whoever makes the call, if that is another one than the call's own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tool: Option<&'a str>,
     },
     /// A change, before it is applied.
     Changes {
@@ -105,7 +108,7 @@ impl<'a> Subject<'a> {
     /// The tool, if the subject uses one.
     pub(super) fn tool(&self) -> Option<&'a str> {
         match *self {
-            Subject::Call { call, .. } => call.tool(),
+            Subject::Call { call, tool, .. } => tool.or_else(|| call.tool()),
             Subject::ToolUse { name, .. } => Some(name),
             Subject::Changes { .. } | Subject::Command { .. } | Subject::Text { .. } | Subject::Edit { .. } => None,
         }

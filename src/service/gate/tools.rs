@@ -93,7 +93,8 @@ mod tests {
     fn changes_commands_and_requests_to_models_are_tools() {
         let rules = |policy: &str, call: &Call| {
             let policy = Policy::parse(policy, FILE).unwrap();
-            let verdict = decide(&Subject::Call { call, adapters: &[], calls: &[] }, &policy, Rules::built_in());
+            let verdict =
+                decide(&Subject::Call { call, adapters: &[], calls: &[], tool: None }, &policy, Rules::built_in());
             verdict.results.iter().flat_map(|result| result.triggered_rules.clone()).any(|rule| rule == ALLOWED)
         };
         for (name, call) in [
@@ -121,7 +122,7 @@ mod tests {
             Call::Custom { name: "tickets.create".to_owned(), params: Value::Null },
             Call::DtaRun { tool, input: Value::Null },
         ] {
-            let subject = Subject::Call { call: &call, adapters: &["link_updater"], calls: &[] };
+            let subject = Subject::Call { call: &call, adapters: &["link_updater"], calls: &[], tool: None };
             let verdict = decide(&subject, &policy, Rules::built_in());
             assert!(verdict.results.iter().any(|result| result.triggered_rules == [ALLOWED]), "{verdict:?}");
         }
