@@ -6,5 +6,6 @@ pub mod agent;
 mod door;
 pub mod graph;
 pub mod planner;
+pub mod tool;
 
 pub use self::door::{Door, RunDoor};

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     handler::{Action, ActionHandler, Reply, Turn},
-    tools::{AgentTool, call_of, tools_of},
+    tools::{call_of, tools_of},
 };
 use crate::{
     base::{
@@ -14,7 +14,7 @@ use crate::{
         named::named,
         text::counted,
     },
-    flow::{Door, planner::orders},
+    flow::{Door, planner::orders, tool::Tool},
     host::{Agent, AgentState},
 };
 
@@ -145,7 +145,7 @@ fn is_own_budget(error: &Error, id: &str) -> bool {
 /// A conversation on its way.
 struct Talk<'t> {
     agent: &'t Agent,
-    tools: &'t [AgentTool],
+    tools: &'t [Tool],
     conversation: &'t Conversation,
     /// The turns so far, as the agent is told them.
     turns: Vec<Value>,
@@ -203,7 +203,7 @@ impl Talk<'_> {
     /// Asks the model, with all that it has to know.
     fn ask(&self, door: &mut dyn Door, handler: &dyn ActionHandler) -> Result<Reply, Error> {
         let Model { provider, model } = self.agent.model.clone().unwrap_or_default();
-        let definitions: Vec<Value> = self.tools.iter().map(AgentTool::definition).collect();
+        let definitions: Vec<Value> = self.tools.iter().map(Tool::definition).collect();
         let native = handler.is_native();
         let composed = door.perform(Call::PromptCompose(Box::new(self.parts(&definitions, handler))))?;
         let ask = Ask {

@@ -15,5 +15,5 @@ pub use self::{
     json::{JsonHandler, reply_schema},
     native::NativeHandler,
     shipped::handler_of,
-    tools::{AgentTool, tools_of},
+    tools::tools_of,
 };

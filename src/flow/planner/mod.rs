@@ -13,7 +13,7 @@ mod plan;
 mod tools;
 mod validate;
 
-pub(super) use self::tools::{Tool, Tools};
+pub(super) use self::tools::Tools;
 pub use self::{
     derive::{Derived, Need, derive_agent},
     heuristic::{Request, plan},
