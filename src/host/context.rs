@@ -242,6 +242,18 @@ impl Context {
         Ok(Context { workspace, policy, rules, runs, options })
     }
 
+    /// The same workspace under the same policy, with a wish to stop of its own.
+    pub fn renewed(&self, cancel: Arc<AtomicBool>) -> Result<Self, Error> {
+        let root = self.workspace.root();
+        Ok(Context {
+            workspace: Workspace::open(root)?,
+            policy: self.policy.clone(),
+            rules: Arc::clone(&self.rules),
+            runs: Runs::of(root),
+            options: Options { cancel, ..self.options.clone() },
+        })
+    }
+
     /// The locks of the workspace; `.runs` must be prepared.
     pub(super) fn locks(&self) -> Locks {
         Locks::new(self.runs.path())

@@ -123,6 +123,7 @@ pub use self::{
     life::{
         agents::agents,
         ask_trust::question as trust_question,
+        client::{Resumed, answered, decline, ends_run, resume_client},
         finished::Finished,
         init::{
             FIRST_SCRIPT, Hook, HookState, Installed, Kept, SetUp, installed_hook, propose_approvals, propose_files,
@@ -139,6 +140,7 @@ pub use self::{
         rollback::{RolledBack, changed_since, rollback},
         rollback_position::rollback_position,
         run_json::Started,
+        session::Rest,
         statistics::{Broken, Rates, Spread, Stats, Tries, stats, stats_of},
         suggest::{Suggested, Suggestion, suggest},
         trust::{Keeper as TrustKeeper, Trust, UNTRUSTED, Wanted, may_be_asked, untrusted},

@@ -45,8 +45,13 @@ impl Recorder<'_> {
     /// Records that a call which may have effects is about to be answered.
     pub(super) fn note_intent(&mut self, position: &Position, call: &Call) -> Result<(), Error> {
         // Of an adapter's call the record says more before anything is written; of these nothing else would be known.
-        let is_of_person = self.origin == Origin::Person && call.holds_contents();
-        let is_all = matches!(call, Call::Custom { .. } | Call::ExecRun(_)) || is_of_person;
+        let is_whole = match self.origin {
+            Origin::Person => call.holds_contents(),
+            // Whoever goes on with its run has the record alone.
+            Origin::Client => true,
+            Origin::Script | Origin::Session | Origin::Program => false,
+        };
+        let is_all = matches!(call, Call::Custom { .. } | Call::ExecRun(_)) || is_whole;
         let args = if is_all { Some(self.recorded(call)?.args) } else { None };
         let intent = Intent { call: call.name().to_owned(), args };
         self.note(Note::at(position.as_str(), Event::Intent(intent.into())))

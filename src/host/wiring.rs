@@ -13,7 +13,6 @@ use super::{
     change::{confirm::Asking, confirmations::Confirmations, draft::Draft, ledger::Ledger, pipeline::Pipeline},
     commitment::Pledges,
     evaluator::evidence::Ending,
-    life::request::Origin,
     recorder::Recorder,
     tally::Tally,
     terms::Terms,
@@ -24,7 +23,7 @@ use super::{
 impl<'a> Host<'a> {
     /// A run of these parts that has not done anything yet.
     pub(super) fn of(run: Terms<'a>, recorder: Recorder<'a>, ledger: Ledger<'a>) -> Self {
-        let unverified = Unverified::new(run.policy.goes_on_unverified(), run.origin != Origin::Session);
+        let unverified = Unverified::new(run.policy.goes_on_unverified(), !run.origin.reads_errors());
         Host {
             draft: Draft::new(run.context),
             run,

@@ -8,7 +8,7 @@ use crate::{
         hash::Sha256,
         path::RepoPath,
     },
-    host::{self, Asked, Context, Finished, Host, Resumption, Sink, Source, Started, Tape},
+    host::{self, Asked, Context, Finished, Host, Resumed, Resumption, Sink, Source, Started, Tape},
     script::{
         Loaded,
         header::{self, Header},
@@ -46,6 +46,14 @@ pub fn resume(context: &Context, run: &str, resumption: Resumption, sink: &mut d
                 format!("the program `{name}` has to go on with its run itself"),
             )
             .hint("it opens the run with `Host::resume` and makes its calls again"));
+        }
+        Asked::Client { .. } => {
+            let Resumed { finished, answer } = host::resume_client(context, folder.id(), resumption, sink)?;
+            // The run is over either way, and an error of its last call is none of the run.
+            return match (&finished.error, answer) {
+                (None, answer) => Ok(Finished { result: answer?, ..finished }),
+                (Some(_), _) => Ok(finished),
+            };
         }
         Asked::Session { .. } => {
             return Err(Error::new(Code::InvalidInput, format!("the session `{}` can't be resumed", folder.id()))

@@ -88,6 +88,7 @@ fn command(asked: &Asked) -> Vec<&str> {
         Asked::Edit { tool, .. } => vec!["nrv", "edit", tool.as_str()],
         Asked::Planned { plan } => vec!["nrv", "apply", &plan.name],
         Asked::Rollback { parent, .. } => vec!["nrv", "rollback", parent],
+        Asked::Client { .. } => vec!["nrv", "mcp"],
         Asked::Program { .. } => Vec::new(),
     }
 }

@@ -194,6 +194,7 @@ fn asked_facts(asked: &Asked) -> Vec<(String, String)> {
         }
         Asked::Adapter { tool, input } => vec![own("adapter", tool.clone()), own("input", format::value(&input.0))],
         Asked::Program { name } => vec![own("program", name.clone())],
+        Asked::Client { name } => vec![own("client", name.clone())],
         Asked::Session { .. } => vec![own("session", "texts that a person gave one after another".to_owned())],
         Asked::Patch { inputs } => inputs.iter().map(|one| own("patch", input(one))).collect(),
         Asked::Edit { tool, path } => vec![own("edit", tool.as_str().to_owned()), own("file", path.clone())],

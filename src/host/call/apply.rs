@@ -13,7 +13,6 @@ use crate::{
     host::{
         Event, Host, Position, Sink,
         change::{judge::Submitted, patch::Patch, pipeline::Pipeline, read_back::ReadBack},
-        life::request::Origin,
         terms::Terms,
     },
     service::{
@@ -63,7 +62,7 @@ impl Host<'_> {
             file: None,
             is_trial: !request.writes(),
         };
-        let kind = (self.run.origin == Origin::Person).then_some(KIND);
+        let kind = self.run.origin.asks_before_writing().then_some(KIND);
         let proof = ReadBack { proposed: &proposed, patch: &patch, reply: &reply, asks: kind };
         self.pipeline(position, sink).change(submitted, &proof)?;
         for pledge in pledges {
@@ -117,10 +116,7 @@ fn outcomes(proposed: &Proposed, request: &apply::Request) -> Result<Value, Erro
 impl Terms<'_> {
     /// Why the contents of a file are kept from whoever makes this run's calls.
     fn hidden(&self, path: &RepoPath) -> Option<Refusal> {
-        match self.origin {
-            Origin::Script | Origin::Session => self.policy.read_refusal(path),
-            Origin::Program | Origin::Person => None,
-        }
+        self.policy.read_refusal(path).filter(|_| self.origin.is_kept_from_secrets())
     }
 
     /// An error without the contents of a file that a script may not read.

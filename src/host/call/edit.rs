@@ -20,7 +20,6 @@ use crate::{
             subject::Subject,
         },
         context::check_stop,
-        life::request::Origin,
         reply::as_value,
         reply_size::too_large,
     },
@@ -53,7 +52,7 @@ pub(in crate::host) fn make(pipeline: &mut Pipeline<'_, '_>, edit: &Edit) -> Res
     let reply = as_value(&outcome)?;
     let changes = &proposed.changes;
     let submitted = Submitted { adapter: tool, changes, patch: &patch, file: None, is_trial: false };
-    let asks = (run.origin == Origin::Person).then_some(KIND);
+    let asks = run.origin.asks_before_writing().then_some(KIND);
     let read_back = ReadBack { proposed: &proposed, patch: &patch, reply: &reply, asks };
     let proof = Proven { read_back, before: &before, span: &span, path: &outcome.path };
     pipeline.change(submitted, &proof)?;

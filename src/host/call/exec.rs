@@ -39,6 +39,9 @@ use crate::{
     },
 };
 
+/// The kind of a command's change in a confirmation, by which the policy can grant it.
+const KIND: &str = "exec";
+
 /// Characters of output that an error shows.
 const SHOWN: usize = 2000;
 
@@ -264,7 +267,8 @@ fn keep(pipeline: &mut Pipeline<'_, '_>, done: Done, reply: Value) -> Result<Val
     let (stable, _) = parted(&reply);
     let changes = &proposed.changes;
     let submitted = Submitted { adapter: None, changes, patch: &patch, file: None, is_trial: false };
-    let proof = ReadBack { proposed: &proposed, patch: &patch, reply: &stable, asks: None };
+    let asks = pipeline.run.origin.asks_before_writing().then_some(KIND);
+    let proof = ReadBack { proposed: &proposed, patch: &patch, reply: &stable, asks };
     let Changed { written, .. } = pipeline.change(submitted, &proof)?;
     pipeline.sink.event(Event::Applied { files: changes.len(), written });
     Ok(reply)

@@ -262,7 +262,7 @@ impl Asking<'_, '_> {
     fn put_off(&mut self, bound: &Bound, subject: &Subject) -> Result<Option<Answered>, Error> {
         match self.run.origin {
             Origin::Session => Ok(None),
-            Origin::Script | Origin::Program | Origin::Person => Err(self.suspend(bound, subject)),
+            Origin::Script | Origin::Program | Origin::Client | Origin::Person => Err(self.suspend(bound, subject)),
         }
     }
 
@@ -327,7 +327,7 @@ impl Asking<'_, '_> {
                 let label = escape(label).replace('\'', r"'\''");
                 format!("`nrv approve SCRIPT --grant '{label}'` grants it to a script that runs locked")
             }
-            (ConfirmMode::Never, Origin::Session | Origin::Program | Origin::Person) => {
+            (ConfirmMode::Never, Origin::Session | Origin::Program | Origin::Client | Origin::Person) => {
                 "with \"policy\" there, what `confirm.auto` lists is granted".to_owned()
             }
         };

@@ -14,7 +14,7 @@ use super::{
     Context, Position, Sink,
     call::files::unprotected,
     change::{draft::Draft, ledger::Ledger},
-    life::{history::Past, request::Origin},
+    life::history::Past,
     recorder::Recorder,
     terms::Terms,
 };
@@ -101,8 +101,7 @@ impl Pledges<'_, '_> {
         let Call::CommitAdd { description, assertion, timeout_ms } = call else {
             return Err(Error::new(Code::Internal, format!("`{}` makes no commitment", call.name())));
         };
-        let is_script = matches!(self.run.origin, Origin::Script | Origin::Session);
-        let source = if is_script { Maker::Script } else { Maker::Program };
+        let source = self.maker();
         let wanted = policy::Commitment {
             description: description.clone(),
             assertion: assertion.clone(),
@@ -111,12 +110,16 @@ impl Pledges<'_, '_> {
         self.commit_to(position.as_str(), source, &wanted).map(Value::from)
     }
 
+    /// Who makes a commitment by a call.
+    fn maker(&self) -> Maker {
+        if self.run.origin.is_kept_from_secrets() { Maker::Script } else { Maker::Program }
+    }
+
     /// Adds a commitment of an agent; its id.
     pub(super) fn add_promise(&mut self, position: &Position, agent: &str, promise: &Promise) -> Result<String, Error> {
         let Promise { description, assertion, timeout_ms } = promise.clone();
         let wanted = policy::Commitment { description, assertion, timeout_ms };
-        let is_script = matches!(self.run.origin, Origin::Script | Origin::Session);
-        let mut pledge = self.pledge(if is_script { Maker::Script } else { Maker::Program }, &wanted)?;
+        let mut pledge = self.pledge(self.maker(), &wanted)?;
         pledge.told.agent = Some(agent.to_owned());
         self.commit_once(position.as_str(), pledge)
     }

@@ -12,7 +12,7 @@ use crate::{
         Agent, Host, Preview, Sink,
         change::{draft::Draft, ledger::Ledger},
         evaluator::Evaluated,
-        life::{finished::Finished, history},
+        life::{finished::Finished, history, request::Origin},
         recorder::Recorder,
         terms::Terms,
     },
@@ -53,17 +53,15 @@ impl<'a> Host<'a> {
         let outcome = outcome.and_then(|result| self.ledger.refuse_unproven(&self.recorder).map(|()| result));
         let outcome = if goes_on { outcome } else { self.tally.unverified.outcome(outcome) };
         let outcome = outcome.and_then(|result| self.pledges().verify_commitments(sink).map(|()| result));
-        let outcome = if goes_on { outcome } else { self.tally.end_agents(outcome, sink) };
+        // Those of a client are its own, and it says nothing of their end.
+        let has_agents = self.run.origin != Origin::Client;
+        let outcome = if goes_on || !has_agents { outcome } else { self.tally.end_agents(outcome, sink) };
         let (outcome, evaluated) = self.evaluate_outcome(outcome);
         self.end(outcome, None, &evaluated)
     }
 
     /// Writes the summary, seals the record and frees the locks; nothing is undone or judged here. Without a state, the outcome says it.
-    pub(in crate::host) fn stop(self, outcome: Result<Value, Error>, state: Option<State>) -> Result<Finished, Error> {
-        self.end(outcome, state, &Evaluated::default())
-    }
-
-    fn end(
+    pub(in crate::host) fn end(
         mut self,
         outcome: Result<Value, Error>,
         state: Option<State>,

@@ -5,6 +5,7 @@
 pub(super) mod agents;
 pub(in crate::host) mod ask_trust;
 pub(in crate::host) mod attempts;
+pub(super) mod client;
 pub(super) mod finish;
 pub(in crate::host) mod finished;
 pub(super) mod git_status;

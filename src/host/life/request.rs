@@ -53,6 +53,11 @@ pub enum Asked {
         /// The name that the program gives this run.
         name: String,
     },
+    /// Calls of a client of the Model Context Protocol.
+    Client {
+        /// The name and version that the client states.
+        name: String,
+    },
     /// Patches, or a plan of diffs, that a person applies.
     Patch {
         /// The names and hashes of the inputs, in their order.
@@ -91,8 +96,27 @@ pub(in crate::host) enum Origin {
     Session,
     /// The program, whose own call is the decision.
     Program,
+    /// A client of the Model Context Protocol: the policy keeps secrets from it, and somebody is asked before anything is written.
+    Client,
     /// A person's command line, which is asked before anything is written.
     Person,
+}
+
+impl Origin {
+    /// True if the policy keeps the contents of some files from whoever makes the calls.
+    pub(in crate::host) fn is_kept_from_secrets(self) -> bool {
+        matches!(self, Origin::Script | Origin::Session | Origin::Client)
+    }
+
+    /// True if a change is asked about before it is made, whatever gates say of it.
+    pub(in crate::host) fn asks_before_writing(self) -> bool {
+        matches!(self, Origin::Client | Origin::Person)
+    }
+
+    /// True if whoever makes the calls reads each error, so that a failed verification does not end the run.
+    pub(in crate::host) fn reads_errors(self) -> bool {
+        matches!(self, Origin::Session | Origin::Client)
+    }
 }
 
 impl Asked {
@@ -106,6 +130,7 @@ impl Asked {
             Asked::Adapter { tool, input } => event::Asked::Adapter { tool, input: event::Free(input) },
             Asked::Session { name } => event::Asked::Session { name },
             Asked::Program { name } => event::Asked::Program { name },
+            Asked::Client { name } => event::Asked::Client { name },
             Asked::Patch { inputs } => event::Asked::Patch { inputs },
             Asked::Edit { tool, path } => event::Asked::Edit { tool, path },
             Asked::Planned { plan } => event::Asked::Planned { plan },
@@ -118,6 +143,7 @@ impl Asked {
             Asked::Script { .. } => Origin::Script,
             Asked::Session { .. } => Origin::Session,
             Asked::Program { .. } => Origin::Program,
+            Asked::Client { .. } => Origin::Client,
             Asked::Adapter { .. }
             | Asked::Patch { .. }
             | Asked::Edit { .. }
@@ -194,6 +220,14 @@ impl Request {
     /// The edit names the present text, so that other uncommitted changes of its file may stand.
     pub fn edit(context: &Context, edit: &Edit, flags: Flags) -> Self {
         let asked = Asked::Edit { tool: edit.tool, path: edit.path.clone() };
+        Request { asked, policy: context.policy.clone(), seed: 0, flags, writes: None }
+    }
+
+    /// A run of the calls of a client of the Model Context Protocol, under the policy of the workspace.
+    ///
+    /// The files that it will write are not known; its changes name what they expect of a file.
+    pub fn client(context: &Context, name: &str, flags: Flags) -> Self {
+        let asked = Asked::Client { name: name.to_owned() };
         Request { asked, policy: context.policy.clone(), seed: 0, flags, writes: None }
     }
 

@@ -27,6 +27,7 @@ use crate::{
             transaction::Transacted,
         },
         commitment,
+        evaluator::Evaluated,
         life::history::ended_early,
         perform,
         recorder::Recorder,
@@ -134,7 +135,7 @@ impl<'a> Host<'a> {
                 .map_or_else(|error| error, |finished| finished.error.unwrap_or_else(ended_early)));
         }
         if let Err(error) = host.begin(&recorded, &resumption, sink) {
-            return Err(host.give_up(error));
+            return Err(give_up(host, error));
         }
         // The policy of now may ask for more.
         if let Err(error) = host.pledges().commit_to_policy() {
@@ -201,7 +202,7 @@ impl<'a> Host<'a> {
         let (spent, elapsed_ms) = counted.2;
         host.take_in(spent, elapsed_ms)?;
         let doubted = proof::doubt_grants(&host.run, &host.recorder, &mut host.confirmations);
-        if let Err(error) = doubted { Err(host.give_up(error)) } else { Ok((host, recorded)) }
+        if let Err(error) = doubted { Err(give_up(host, error)) } else { Ok((host, recorded)) }
     }
 
     /// Counts what former sessions did, as far as calls were answered, and the record that they left.
@@ -293,20 +294,20 @@ impl<'a> Host<'a> {
         self.recorder.sync()
     }
 
-    /// Gives the run up before its record says that it goes on.
-    fn give_up(mut self, error: Error) -> Error {
-        match self.ledger.lease.take().map(Lease::retire) {
-            Some(Err(second)) => error.detail("lock", second.message()),
-            Some(Ok(())) | None => error,
-        }
-    }
-
     /// Stops a session before it made a call; the run waits as it did before.
     pub fn wait_on(self, error: Error) -> Error {
-        match self.stop(Err(error.clone()), Some(State::Suspended)) {
+        match self.end(Err(error.clone()), Some(State::Suspended), &Evaluated::default()) {
             Ok(_) => error,
             Err(unsealed) => unsealed,
         }
+    }
+}
+
+/// Gives the run up before its record says that it goes on.
+fn give_up(mut host: Host<'_>, error: Error) -> Error {
+    match host.ledger.lease.take().map(Lease::retire) {
+        Some(Err(second)) => error.detail("lock", second.message()),
+        Some(Ok(())) | None => error,
     }
 }
 
@@ -398,7 +399,7 @@ pub fn reject(context: &Context, run: &str, ruling: &Ruling, sink: &mut dyn Sink
         }
     };
     if let Err(error) = begun {
-        return Err(host.give_up(error));
+        return Err(give_up(host, error));
     }
     if !ended && let Err(error) = host.reject(id, by.as_deref(), reason.as_deref()) {
         return Err(host.wait_on(error));

@@ -10,7 +10,9 @@ use crate::{
         error::{Code, Error},
     },
     host::{
-        Asked, Context, Flags, Host, Plan, Position, Request, Sink, budget::Deadline, call::llm::route,
+        Asked, Context, Flags, Host, Plan, Position, Request, Sink,
+        budget::{Budget, Deadline},
+        call::llm::route,
         change::restored::restore_targets,
     },
     record::{
@@ -35,16 +37,28 @@ impl Request {
     }
 }
 
+/// Time in which nothing is to be done, and which no budget counts.
+pub struct Rest {
+    budget: Arc<Budget>,
+    watch: Stopwatch,
+}
+
+impl Rest {
+    /// Counts time from now on.
+    pub fn end(self) {
+        self.budget.forgive(self.watch);
+    }
+}
+
 impl Host<'_> {
     /// Stops counting time, since nothing is to be done.
-    pub fn rest(&self) -> Stopwatch {
+    pub fn rest(&self) -> Rest {
         self.run.budget.pause();
-        Stopwatch::start()
+        Rest { budget: Arc::clone(&self.run.budget), watch: Stopwatch::start() }
     }
 
-    /// Begins a text: it is recorded, and time counts from now on.
-    pub fn begin_input(&mut self, position: &Position, name: &str, text: &str, rested: Stopwatch) -> Result<(), Error> {
-        self.run.budget.forgive(rested);
+    /// Begins a text: it is recorded.
+    pub fn begin_input(&mut self, position: &Position, name: &str, text: &str) -> Result<(), Error> {
         let input = InputGiven { name: name.to_owned(), text: text.to_owned() };
         self.recorder.note(Note::at(position.as_str(), Event::Input(input.into())))
     }

@@ -134,7 +134,7 @@ impl Asking<'_, '_> {
             error = error.detail("results", results.clone());
         }
         let goes_on = match self.run.origin {
-            Origin::Script | Origin::Session | Origin::Person => {
+            Origin::Script | Origin::Session | Origin::Client | Origin::Person => {
                 format!("`{approve}` goes on, `{reject}` undoes the run")
             }
             Origin::Program => "the program goes on with `Host::resume` and an approval".to_owned(),

@@ -77,6 +77,11 @@ pub enum Asked {
         /// The program's name for the run.
         name: String,
     },
+    /// Calls of a client of the Model Context Protocol.
+    Client {
+        /// The name and version that the client states.
+        name: String,
+    },
     /// Patches, or a plan of diffs, that a person applies.
     Patch {
         /// The inputs in their order.
@@ -115,6 +120,7 @@ impl Asked {
             Asked::Adapter { .. } => "adapter",
             Asked::Session { .. } => "session",
             Asked::Program { .. } => "program",
+            Asked::Client { .. } => "client",
             Asked::Patch { .. } => "patch",
             Asked::Edit { .. } => "edit",
             Asked::Planned { .. } => "planned",
@@ -128,6 +134,7 @@ impl Asked {
             Asked::Script { path, .. } => path.clone(),
             Asked::Adapter { tool, .. } => format!("dta {tool}"),
             Asked::Program { name } | Asked::Session { name } => name.clone(),
+            Asked::Client { name } => format!("mcp {name}"),
             Asked::Patch { inputs } => {
                 let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
                 format!("apply {}", names.join(" "))

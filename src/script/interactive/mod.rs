@@ -35,7 +35,6 @@ use crate::{
         run::{HostDoor, origin, read_source},
         session::Worker,
     },
-    system::clock::Stopwatch,
 };
 
 /// The hint after the death of a worker.
@@ -105,8 +104,8 @@ pub struct Interactive<'a> {
     used: Used,
     /// The runs that were applied and not rolled back.
     applied: Vec<String>,
-    /// The watch of the idle time.
-    rested: Option<Stopwatch>,
+    /// The idle time, if a text is awaited.
+    rested: Option<host::Rest>,
 }
 
 /// A text that was given.
@@ -278,9 +277,11 @@ impl<'a> Interactive<'a> {
     fn evaluate_as(&mut self, name: String, place: &str, text: &str, sink: &mut dyn Sink) -> Result<Evaluated, Error> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let had_died = self.revive()?;
-        let rested = self.rested.take().unwrap_or_else(Stopwatch::start);
+        if let Some(rest) = self.rested.take() {
+            rest.end();
+        }
         let position = self.positions.next();
-        self.host()?.begin_input(&position, &name, text, rested)?;
+        self.host()?.begin_input(&position, &name, text)?;
         self.texts.push(Text {
             name,
             text: text.to_owned(),
