@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::{
     Adapter, Adapters, Budget, Calls, Ci, Confirm, Destructive, DiffSize, Evaluators, Exec, Gates, LanguageServer, Llm,
-    LlmPrices, LlmProvider, LlmTimeouts, Net, Paths, Retention, Run, Script, Secrets, Settings, Tools,
+    LlmPrices, LlmProvider, LlmTimeouts, Mcp, Net, Paths, Retention, Run, Script, Secrets, Settings, Tools,
     table::{Key, Table},
 };
 use crate::base::frame::Limits;
@@ -34,6 +34,7 @@ const TABLES: &[Table] = &[
     LlmProvider::TABLE,
     LlmPrices::TABLE,
     LlmTimeouts::TABLE,
+    Mcp::TABLE,
     Net::TABLE,
     Paths::TABLE,
     Retention::TABLE,

@@ -44,8 +44,8 @@ pub use self::{
     },
     settings::{
         Adapter, Adapters, Budget, BudgetCeiling, Calls, Ci, Confirm, ConfirmMode, Destructive, DiffSize, EVALUATORS,
-        Evaluators, Exec, Gates, LanguageServer, Net, OnFailure, OnUnverified, Paths, Retention, Run, Sandbox, Script,
-        Secrets, Settings, Tools,
+        Evaluators, Exec, Gates, LanguageServer, Mcp, Net, OnFailure, OnUnverified, Paths, Retention, Run, Sandbox,
+        Script, Secrets, Settings, Tools,
     },
 };
 use self::{glob::PathSet, hosts::HostSet};

@@ -32,6 +32,8 @@ table! {
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         language_servers: BTreeMap<String, LanguageServer> = BTreeMap::new(), alike, "`[language_servers.NAME]`.";
         llm: Llm = Llm::default(), llm, "`[llm]` and `[llm.providers.NAME]`.";
+        #[serde(skip_serializing_if = "Mcp::is_default")]
+        mcp: Mcp = Mcp::default(), Mcp::strictest, "`[mcp]`.";
         net: Net = Net::default(), Net::strictest, "`[net]`.";
         script: Script = Script::default(), Script::strictest, "`[script.*]`.";
         retention: Retention = Retention::default(), Retention::strictest, "`[retention]`.";
@@ -285,6 +287,20 @@ table! {
     Calls at "calls", "Which calls of a program that embeds nrv may be made; nrv itself offers none." {
         approved: Option<Vec<String>> = None, both_allow,
             "Names of the calls of a program that embeds nrv which may be made; without it, all that it offers.", Form::Names;
+    }
+}
+
+table! {
+    Mcp at "mcp", "The server of `nrv mcp`." {
+        idle: u64 = 60, smallest,
+            "The time after which the run of a client that makes no call is sealed; the next call begins another.", Form::Duration;
+    }
+}
+
+impl Mcp {
+    /// True for a table that says nothing: policies of before it keep their hashes.
+    fn is_default(&self) -> bool {
+        *self == Mcp::default()
     }
 }
 
