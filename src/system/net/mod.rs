@@ -1,9 +1,11 @@
-//! HTTP: the only opener of sockets. [`Client`] probes URLs, [`Sender`] sends a request and reads its answer.
+//! HTTP: the only opener of sockets. [`Client`] probes URLs, [`Sender`] sends a request and reads its answer, [`listen`] waits for clients.
 //!
 //! No redirect is followed, no cookies are sent, and the environment is not read. A [`Client`] sends no credentials, reads no
 //! body and uses no proxy. The caller of either decides which URLs are permitted.
 
 mod cancel;
+mod listen;
+mod random;
 mod secret;
 mod send;
 mod way;
@@ -16,6 +18,8 @@ use url::Url;
 
 pub use self::{
     cancel::{Cancel, Listener},
+    listen::listen,
+    random::random_bytes,
     secret::{Secret, Sieve},
     send::{Answered, Exchange, Failure, Incoming, Sender},
     way::{Way, is_loopback},
