@@ -1,8 +1,9 @@
 //! The faces of the host: a request from a person or a program becomes calls, and a reply becomes text.
 //!
-//! Only `cli` prints and reads the environment. Nothing here decides on a change.
+//! Only `cli` prints and reads the environment; `mcp` writes the protocol to standard output. Nothing here decides on a change.
 
 pub mod cli;
 pub mod entry;
+pub mod mcp;
 pub mod report;
 pub mod toolkit;

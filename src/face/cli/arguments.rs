@@ -6,6 +6,7 @@ mod docs;
 mod dta;
 mod edit;
 mod llm;
+mod mcp;
 mod planner;
 mod repl;
 mod report;
@@ -29,6 +30,7 @@ pub(super) use self::{
     dta::{Dta, DtaNewArguments, DtaRunArguments},
     edit::{EditArguments, EditCommand, FindArguments, OneEdit},
     llm::{Llm, LlmArguments},
+    mcp::McpArguments,
     planner::{PlannerCommand, PlannerPlanArguments},
     repl::ReplArguments,
     report::ReportArguments,
@@ -77,6 +79,7 @@ impl Cli {
             Command::Apply(arguments) => Some(arguments.tools),
             Command::Dag { command: DagCommand::Run(arguments) } => Some(arguments.tools),
             Command::Dta { command: Dta::Run(arguments) } => Some(arguments.tools),
+            Command::Mcp(arguments) => Some(arguments.tools),
             Command::Edit(EditArguments { command: Some(EditCommand::Make(make)), .. }) => Some(make.one().1.tools),
             _ => None,
         };
@@ -105,6 +108,7 @@ impl Cli {
             | Command::Edit(_)
             | Command::Gate(_)
             | Command::Llm(_)
+            | Command::Mcp(_)
             | Command::Planner { .. }
             | Command::Runs { .. }
             | Command::Replay(_)
@@ -190,6 +194,8 @@ pub(super) enum Command {
     Gate(GateArguments),
     /// Show and probe the providers of language models
     Llm(LlmArguments),
+    /// Serve agents by the Model Context Protocol: adapters, gates and transactions as tools
+    Mcp(McpArguments),
     /// Plan which adapters a goal needs, and check such plans
     #[command(after_help = "Example:\n  nrv planner plan --goal 'mend the links' --json")]
     Planner {

@@ -26,6 +26,7 @@ mod hooks;
 mod hunk;
 mod init;
 mod llm;
+mod mcp;
 mod mode;
 mod output;
 mod pager;
@@ -64,6 +65,8 @@ use self::{
     here::Place,
     output::Output,
 };
+use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
+
 use crate::base::error::{Code, Error};
 
 /// Runs the command that the arguments ask for.
@@ -136,6 +139,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Gate(arguments) if arguments.is_hook() => Ok(gate::hook(here, arguments, out)),
         Command::Gate(arguments) => gate::gate(&here()?, arguments, out),
         Command::Llm(arguments) => llm::llm(&here()?, arguments, out),
+        Command::Mcp(arguments) => mcp::serve(&here()?, arguments, out),
         Command::Runs { command: Runs::List { state, limit } } => {
             runs::list(&in_any_case()?, state.as_deref(), *limit, out)
         }
@@ -175,5 +179,8 @@ fn log_to_stderr(verbose: u8) {
     };
     // A closed stderr must not end the process in the middle of its work.
     let log = tracing_subscriber::fmt().with_max_level(level).with_writer(|| redact::Log).with_target(false);
-    log.log_internal_errors(false).init();
+    // The library of a protocol warns of each request that is answered with an error.
+    let library = if verbose == 0 { tracing::Level::ERROR } else { level };
+    let targets = Targets::new().with_default(level).with_target("rmcp", library);
+    log.log_internal_errors(false).finish().with(targets).init();
 }

@@ -44,6 +44,8 @@ const ENDED: &str =
 
 const STOPPING: &str = "Stopping. A second time ends the session at once.";
 
+const STOPPING_SERVER: &str = "Stopping. Open runs are ended; a second time stops at once.";
+
 const STOPPED: &str = "Stopped at once. `nrv recover`, or the next command that writes, undoes what was begun.";
 
 /// The interval of checks that a run has stopped by itself.
@@ -95,6 +97,11 @@ pub(super) fn listen(options: &Options, meter: &Arc<Meter>) -> Result<(), Error>
 pub(super) fn listen_in_session(cancel: &Arc<AtomicBool>, meter: &Arc<Meter>) -> Result<Editing, Error> {
     let editing = Editing::default();
     listen_with(cancel, None, meter, STOPPING, editing.clone()).map(|()| editing)
+}
+
+/// As [`listen`] for a server: a signal ends its runs and then the process.
+pub(super) fn listen_in_server(cancel: &Arc<AtomicBool>, meter: &Arc<Meter>) -> Result<(), Error> {
+    listen_with(cancel, None, meter, STOPPING_SERVER, Editing::default())
 }
 
 fn listen_with(

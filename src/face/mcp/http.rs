@@ -1,0 +1,168 @@
+//! The protocol over HTTP: a token in each request, no foreign host or page, and TLS beyond this machine.
+
+use std::{
+    net::{SocketAddr, TcpListener},
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{StatusCode, header},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+};
+use rmcp::transport::streamable_http_server::{
+    StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+};
+use tokio::sync::Semaphore;
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        self,
+        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    },
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    connection::Connections,
+    hub::Hub,
+    server::Server,
+    setup::{MESSAGE, failed},
+};
+use crate::{
+    base::{
+        error::{Code, Error},
+        hash::Sha256,
+    },
+    system::net::Secret,
+};
+
+/// The path of the endpoint.
+const PATH: &str = "/mcp";
+
+/// The most requests that are answered at the same time.
+const AT_ONCE: usize = 256;
+
+/// The time that connections have to end once the server stops.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// An endpoint: an open socket, the token of its clients, and the names by which they may call it.
+pub struct Endpoint {
+    /// The socket.
+    pub listener: TcpListener,
+    /// The token that each request has to bear.
+    pub token: Secret,
+    /// The certificate and the key; none on this machine alone.
+    pub tls: Option<Tls>,
+    /// Hosts beside those of this machine, as requests may name the server.
+    pub hosts: Vec<String>,
+}
+
+/// A certificate chain and its key, in PEM.
+pub struct Tls {
+    /// The certificates, that of the server first.
+    pub certificates: Vec<u8>,
+    /// The key.
+    pub key: Vec<u8>,
+}
+
+impl Tls {
+    fn acceptor(&self) -> Result<TlsAcceptor, Error> {
+        let wrong =
+            |what: &str, error: &dyn std::fmt::Display| Error::new(Code::InvalidInput, format!("{what}: {error}"));
+        let chain: Result<Vec<CertificateDer<'static>>, _> =
+            CertificateDer::pem_slice_iter(&self.certificates).collect();
+        let chain = chain.map_err(|error| wrong("the certificate can't be read", &error))?;
+        let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(|error| wrong("the key can't be read", &error))?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .and_then(|config| config.with_no_client_auth().with_single_cert(chain, key));
+        let config = config.map_err(|error| wrong("the certificate can't be used", &error))?;
+        Ok(TlsAcceptor::from(Arc::new(config)))
+    }
+}
+
+/// The guard that every request has to pass.
+struct Guard {
+    /// The hash of the token: comparing hashes tells nobody how much of a guess was right.
+    token: Sha256,
+    room: Semaphore,
+}
+
+/// Serves until it is told to stop.
+pub(super) async fn serve(
+    hub: &Arc<Hub>,
+    endpoint: Endpoint,
+    stop: CancellationToken,
+    ready: impl FnOnce(&str),
+) -> Result<(), Error> {
+    let Endpoint { listener, token, tls, hosts } = endpoint;
+    let address = listener.local_addr().map_err(|error| failed("the socket has no address", &error))?;
+    let acceptor = tls.as_ref().map(Tls::acceptor).transpose()?;
+    if acceptor.is_none() && !address.ip().is_loopback() {
+        let error = Error::new(Code::PermissionDenied, format!("{address} can be reached from other machines"));
+        return Err(error.hint("give a certificate with `--tls-cert` and `--tls-key`, or serve 127.0.0.1"));
+    }
+    let sessions = Arc::new(LocalSessionManager::default());
+    let served = Arc::clone(hub);
+    let service = StreamableHttpService::new(
+        move || Ok(Server::new(Arc::clone(&served))),
+        sessions,
+        config(address, hosts, stop.clone()),
+    );
+    let guard = Arc::new(Guard { token: Sha256::of(token.text().as_bytes()), room: Semaphore::new(AT_ONCE) });
+    let router = Router::new().nest_service(PATH, service).layer(middleware::from_fn_with_state(guard, admit));
+    let scheme = if acceptor.is_some() { "https" } else { "http" };
+    let listener =
+        tokio::net::TcpListener::from_std(listener).map_err(|error| failed("the socket can't be used", &error))?;
+    let connections = Connections::accept_from(listener, acceptor, address);
+    ready(&format!("{scheme}://{address}{PATH}"));
+    let stopped = stop.clone();
+    let serving = axum::serve(connections, router).with_graceful_shutdown(async move { stopped.cancelled().await });
+    tokio::select! {
+        served = serving.into_future() => served.map_err(|error| failed("the server failed", &error)),
+        // A client that keeps its connection does not keep the server.
+        () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => Ok(()),
+    }
+}
+
+fn config(address: SocketAddr, hosts: Vec<String>, stop: CancellationToken) -> StreamableHttpServerConfig {
+    let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+    let allowed = own.into_iter().chain([address.ip().to_string()]).chain(hosts.iter().cloned());
+    let local = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned);
+    let origins = local.into_iter().chain(hosts.iter().map(|host| format!("https://{host}:*")));
+    StreamableHttpServerConfig::default()
+        .with_allowed_hosts(allowed)
+        .with_allowed_origins(origins)
+        .enforce_origin_validation()
+        .with_max_request_body_bytes(MESSAGE)
+        .with_cancellation_token(stop)
+}
+
+/// Lets a request pass that bears the token, as far as there is room.
+async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let token = given.and_then(|value| value.split_once(' ')).filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer"));
+    if token.is_none_or(|(_, token)| Sha256::of(token.trim().as_bytes()) != guard.token) {
+        tracing::warn!("a request without the token was refused");
+        return (
+            StatusCode::UNAUTHORIZED,
+            [(header::WWW_AUTHENTICATE, "Bearer"), (header::CONNECTION, "close")],
+            "the token is missing or wrong\n",
+        )
+            .into_response();
+    }
+    match guard.room.try_acquire() {
+        Ok(_permit) => next.run(request).await,
+        Err(_) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            [(header::RETRY_AFTER, "1"), (header::CONNECTION, "close")],
+            "too many requests at once\n",
+        )
+            .into_response(),
+    }
+}
