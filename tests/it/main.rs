@@ -54,6 +54,7 @@ mod llm_command;
 mod llm_door;
 mod llm_policy;
 mod llm_provider;
+mod mcp;
 mod migrate_cases;
 mod migrate_suite;
 mod migrate_trees;

@@ -82,6 +82,8 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     ("toolkit", &[&["workspace", "apply", "edit", "llm", "host"]]),
     // From a run's record to a text and a page: it reads, removes secrets, and performs nothing.
     ("report", &[&["record", "gate", "host"]]),
+    // The server of a protocol: a request becomes a call of a run that a thread holds.
+    ("mcp", &[SHARED, &["net", "policy", "schema", "record", "gate", "host", "flow", "report", "script"]]),
     (
         "cli",
         &[
@@ -89,7 +91,7 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
             OWNERS,
             &["record"],
             SERVICES,
-            &["reference", "host", "flow", "pack", "report", "script", "cases", "own"],
+            &["reference", "host", "flow", "mcp", "pack", "report", "script", "cases", "own"],
         ],
     ),
     // It becomes a process of nrv's own, before there is a command line: one that runs a script, verifies, or checks a commitment.
@@ -120,16 +122,23 @@ const CHOKE_POINTS: &[&str] = &[
 /// Crates that reach the system without a method that `clippy.toml` bans, each with the rooms that may name it outside tests.
 const SYSTEM_CRATES: &[(&str, &[&str])] = &[
     // It reads repositories, and could start the programs in their configuration.
+    ("axum", &["mcp"]),
     ("gix", &["git"]),
     ("ignore", &["workspace"]),
     ("landlock", &["process"]),
     ("libc", &["process"]),
     ("nix", &["process"]),
+    ("ring", &["net", "signature"]),
+    // It speaks a protocol on streams that `net` or the program opened.
+    ("rmcp", &["mcp"]),
     // `exec` asks for the attributes by which an overlay marks its folders; `record` and `lock` name a flag of `open`, and `plain_file`
     // opens files without waiting for them.
     ("rustix", &["cli", "exec", "guest", "journal", "lock", "plain_file", "process", "record", "workspace"]),
     ("seccompiler", &["process"]),
     ("signal_hook", &["cli"]),
+    ("tokio", &["mcp"]),
+    ("tokio_rustls", &["mcp"]),
+    ("tokio_util", &["mcp"]),
     ("ureq", &["net"]),
     ("walkdir", &["journal", "lock", "record"]),
 ];

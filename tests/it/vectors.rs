@@ -13,7 +13,13 @@ use nrv::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{repository, support::site::Site};
+use crate::{
+    repository,
+    support::{
+        mcp::{Client, NEW, OLD, Word},
+        site::Site,
+    },
+};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -129,6 +135,36 @@ fn the_command_line_answers_what_the_library_answers() {
         }
     }
     compare("the command line", &wrong);
+}
+
+#[test]
+fn clients_of_the_protocol_are_told_what_the_vectors_say() {
+    let mut wrong = Vec::new();
+    let vectors = vectors();
+    for (at, (policy, group)) in groups(&vectors).into_iter().enumerate() {
+        let site = Site::new(0).policy(policy);
+        let mut client = Client::start(&site, &[], if at % 2 == 0 { OLD } else { NEW }, Word::Nobody);
+        for vector in group {
+            let request = &vector.request;
+            let (tool, arguments) = match (request.get("command").or(request.get("argv")), request.get("tool")) {
+                (Some(command), _) => ("gate_evaluate_command", json!({"command": command})),
+                (None, Some(tool)) => ("gate_evaluate_tool_use", json!({"tool": tool, "params": request["params"]})),
+                (None, None) => (
+                    "gate_evaluate_edit",
+                    json!({"path": request["path"], "content": request["text"], "diff_lines": 0}),
+                ),
+            };
+            let decided = client.done(tool, arguments);
+            let results = decided["results"].as_array().unwrap();
+            let objecting = results.iter().filter(|result| result["decision"] != "allow");
+            let gates: Vec<&str> = objecting.filter_map(|result| result["gate_name"].as_str()).collect();
+            if decided["decision"] != vector.decision || gates != vector.gates {
+                wrong.push(format!("{}: {decided}, not {}", vector.id, vector.decision));
+            }
+        }
+        client.end().exits(0);
+    }
+    compare("the server", &wrong);
 }
 
 const SCRIPT: &str = r#"

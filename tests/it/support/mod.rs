@@ -6,6 +6,7 @@ pub(crate) mod chance;
 pub(crate) mod corpora;
 pub(crate) mod hold;
 pub(crate) mod keys;
+pub(crate) mod mcp;
 pub(crate) mod model;
 pub(crate) mod need;
 pub(crate) mod record;

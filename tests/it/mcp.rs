@@ -1,0 +1,10 @@
+//! `nrv mcp`: the host as a server for agents.
+
+mod changes;
+mod confirmations;
+mod hostile;
+mod http;
+mod lists;
+mod peers;
+mod runs;
+mod strict;
