@@ -4,6 +4,7 @@ mod changes;
 mod confirmations;
 mod hostile;
 mod http;
+mod install;
 mod lists;
 mod peers;
 mod runs;

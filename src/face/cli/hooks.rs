@@ -1,20 +1,17 @@
 //! `nrv hooks`: a git hook that keeps a half-changed tree from being committed.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     Here,
     arguments::Hooks,
+    ask::ask,
     output::{Mode, Output},
     table,
-    terminal::Terminal,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        text::escape,
-    },
-    host::{self, Answer, HookState, Question, Sink},
+    base::{error::Error, text::escape},
+    host::{self, HookState},
 };
 
 pub(super) fn hooks(here: &Here, command: &Hooks, out: &mut Output) -> Result<u8, Error> {
@@ -88,16 +85,4 @@ fn remove(here: &Here, yes: bool, out: &mut Output) -> Result<u8, Error> {
     }
     out.say(&format!("The hook is removed: {}", escape(&hook.shown)));
     Ok(0)
-}
-
-/// Asks for confirmation; without a yes it is an error.
-fn ask(here: &Here, label: String, patch: Vec<u8>, none: &str, out: &mut Output) -> Result<(), Error> {
-    let question =
-        Question { id: label.clone(), label, subject: Value::Null, files: Vec::new(), patch, may_all: false };
-    match Terminal::new(here, out)?.ask(&question) {
-        Answer::Yes | Answer::All => Ok(()),
-        Answer::No => Err(Error::new(Code::Cancelled, none)),
-        Answer::Nobody => Err(Error::new(Code::Usage, format!("there is no person to ask here to {}", question.label))
-            .hint("say `--yes`, or do it on a terminal")),
-    }
 }

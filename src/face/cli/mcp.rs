@@ -12,7 +12,8 @@ use clap::Parser;
 
 use super::{
     Here,
-    arguments::{Cli, McpArguments},
+    arguments::{Cli, McpArguments, McpCommand},
+    mcp_install::install,
     output::Output,
     signals,
 };
@@ -33,7 +34,14 @@ const TOKEN: &str = "NRV_MCP_TOKEN";
 /// The name of the file with a token that was made.
 const FILE: &str = "token";
 
-pub(super) fn serve(here: &Here, arguments: &McpArguments, out: &mut Output) -> Result<u8, Error> {
+pub(super) fn mcp(here: &Here, arguments: &McpArguments, out: &mut Output) -> Result<u8, Error> {
+    match &arguments.command {
+        Some(McpCommand::Install(arguments)) => install(here, arguments, out),
+        None => serve(here, arguments, out),
+    }
+}
+
+fn serve(here: &Here, arguments: &McpArguments, out: &mut Output) -> Result<u8, Error> {
     if here.is_locked() {
         let message = "a server takes calls that are no approved script, and where `CI` is set only those run";
         return Err(Error::new(Code::NotApproved, message)

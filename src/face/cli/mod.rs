@@ -8,6 +8,7 @@ mod annotations;
 mod apply;
 mod approve;
 mod arguments;
+mod ask;
 mod attest;
 mod check;
 mod ci;
@@ -27,6 +28,7 @@ mod hunk;
 mod init;
 mod llm;
 mod mcp;
+mod mcp_install;
 mod mode;
 mod output;
 mod pager;
@@ -139,7 +141,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Gate(arguments) if arguments.is_hook() => Ok(gate::hook(here, arguments, out)),
         Command::Gate(arguments) => gate::gate(&here()?, arguments, out),
         Command::Llm(arguments) => llm::llm(&here()?, arguments, out),
-        Command::Mcp(arguments) => mcp::serve(&here()?, arguments, out),
+        Command::Mcp(arguments) => mcp::mcp(&here()?, arguments, out),
         Command::Runs { command: Runs::List { state, limit } } => {
             runs::list(&in_any_case()?, state.as_deref(), *limit, out)
         }

@@ -11,6 +11,7 @@ mod outcome;
 mod place;
 pub mod proof;
 mod selector;
+pub mod setting;
 mod structure;
 mod target;
 

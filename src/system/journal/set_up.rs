@@ -33,21 +33,27 @@ const POLICY: &str = "nrv.toml";
 /// The protected file that `nrv approve` creates and replaces.
 const APPROVALS: &str = "nrv.lock";
 
-/// Writes the targets, which are created or replaced, never removed. On an error everything is as before.
+/// Writes the targets, which are created or replaced, never removed. On an error everything is as before. `named` are the protected files
+/// that the user named, as far as a policy could permit them.
 ///
 /// `stale_preimage` if a file has changed, `unwritable`, `protected_path`, `io`.
-pub fn set_up(workspace: &Workspace, targets: &[Target<'_>]) -> Result<(), Error> {
-    set_up_with(workspace, targets, &NoFaults)
+pub fn set_up(workspace: &Workspace, targets: &[Target<'_>], named: &[String]) -> Result<(), Error> {
+    set_up_with(workspace, targets, named, &NoFaults)
 }
 
-fn set_up_with(workspace: &Workspace, targets: &[Target<'_>], faults: &dyn Faults) -> Result<(), Error> {
+fn set_up_with(
+    workspace: &Workspace,
+    targets: &[Target<'_>],
+    named: &[String],
+    faults: &dyn Faults,
+) -> Result<(), Error> {
     let _alone = alone(workspace)?;
     for target in targets {
         let is_own = match target.path.as_str() {
             POLICY => target.before.is_none(),
             path => path == APPROVALS,
         };
-        if let Some(reason) = protected::write_refusal(target.path).filter(|_| !is_own) {
+        if let Some(reason) = protected::write_refusal_unless(target.path, named).filter(|_| !is_own) {
             return Err(Error::new(Code::ProtectedPath, format!("`{}` is protected: {reason}", target.path)));
         }
         check_place(&mut Folders::of(workspace), target)?;
@@ -229,7 +235,7 @@ mod tests {
         let paths: Vec<RepoPath> = files.iter().map(|(path, _)| RepoPath::parse(path).unwrap()).collect();
         let target =
             |(path, (_, before)): (_, &(_, Option<Stamp>))| Target { path, before: *before, after: Some(&content) };
-        set_up(&workspace, &paths.iter().zip(files).map(target).collect::<Vec<_>>())
+        set_up(&workspace, &paths.iter().zip(files).map(target).collect::<Vec<_>>(), &[])
     }
 
     #[test]
@@ -274,7 +280,7 @@ mod tests {
             let target = |path| Target { path, before: workspace.hash(path).ok(), after: Some(&content) };
             let targets: Vec<_> = paths.iter().map(target).collect();
             let targets: Vec<_> = targets.into_iter().filter(|target| target.before != Some(content.stamp())).collect();
-            set_up_with(&workspace, &targets, faults)
+            set_up_with(&workspace, &targets, &[], faults)
         };
         for crash in [false, true] {
             for step in 0.. {

@@ -178,7 +178,7 @@ pub fn propose_hook(workspace: &Workspace, environment: &BTreeMap<String, String
     let change = Change { path, before: before.map(|before| before.stamp()), after: Some(after) };
     let patch = render(View::new(&repository, &Overlay::new()), &change)?.0;
     let changes = ChangeSet::new(if is_there { Vec::new() } else { vec![change] })?;
-    Ok(Hook { proposed: SetUp { changes, kept: Vec::new(), patch }, repository, shown })
+    Ok(Hook { proposed: SetUp { changes, kept: Vec::new(), patch, named: Vec::new() }, repository, shown })
 }
 
 /// The hook. git runs it in the work tree, below which the workspace is.

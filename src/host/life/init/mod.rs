@@ -44,6 +44,8 @@ pub struct SetUp {
     pub kept: Vec<Kept>,
     /// The changes as a patch.
     pub patch: Vec<u8>,
+    /// The protected files that the user named to be written; none of those that no policy permits.
+    pub named: Vec<String>,
 }
 
 /// A file that a set-up leaves as it is.
@@ -82,7 +84,7 @@ pub fn propose_files(workspace: &Workspace, changes: Vec<Change>) -> Result<SetU
     for change in changes.changes() {
         patch.extend(render(View::new(workspace, &nothing), change)?.0);
     }
-    Ok(SetUp { changes, kept: Vec::new(), patch })
+    Ok(SetUp { changes, kept: Vec::new(), patch, named: Vec::new() })
 }
 
 /// Proposes new files with these texts; none of them may be there.
@@ -95,7 +97,7 @@ pub fn propose_texts(workspace: &Workspace, files: &[(String, String)]) -> Resul
             None => changes.push(made(path, text)),
         }
     }
-    Ok(SetUp { changes: ChangeSet::new(changes)?, kept, patch: Vec::new() })
+    Ok(SetUp { changes: ChangeSet::new(changes)?, kept, patch: Vec::new(), named: Vec::new() })
 }
 
 /// Proposes the file of approvals with this text, made from the one that was seen, which it replaces.
@@ -138,7 +140,7 @@ fn approvals(workspace: &Workspace, path: &RepoPath, seen: Option<&str>) -> Resu
 
 /// Writes what was proposed, all of it or nothing.
 pub fn set_up(workspace: &Workspace, proposed: &SetUp) -> Result<(), Error> {
-    journal::set_up(workspace, &Target::of(&proposed.changes)).map_err(|error| match error.code() {
+    journal::set_up(workspace, &Target::of(&proposed.changes), &proposed.named).map_err(|error| match error.code() {
         Code::Io | Code::Unwritable => {
             error.hint("nothing was changed; make the folder writable, or choose another one with `--root`")
         }
