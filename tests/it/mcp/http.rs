@@ -30,7 +30,11 @@ struct Server {
 
 impl Server {
     fn start(site: &Site, arguments: &[&str], token: Option<&str>) -> Self {
-        let mut command = site.command(&[&["mcp", "--http", "127.0.0.1:0"], arguments].concat());
+        Server::at(site, "127.0.0.1:0", arguments, token)
+    }
+
+    fn at(site: &Site, address: &str, arguments: &[&str], token: Option<&str>) -> Self {
+        let mut command = site.command(&[&["mcp", "--http", address], arguments].concat());
         if let Some(token) = token {
             command.env("NRV_MCP_TOKEN", token);
         }
@@ -39,15 +43,24 @@ impl Server {
         let mut said = BufReader::new(running.0.stderr.take().unwrap());
         let mut line = String::new();
         said.read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("Serving http://").unwrap_or_else(|| panic!("{line}"));
+        let address = line.trim().strip_prefix("Serving ").and_then(|url| url.split_once("://"));
+        let (_, address) = address.unwrap_or_else(|| panic!("{line}"));
         let address = address.strip_suffix("/mcp").unwrap().to_owned();
         Server { running, address, said }
     }
 
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream
+    }
+
     /// Sends a request; the status and the body.
     fn post(&self, headers: &[(&str, &str)], body: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        self.post_on(&mut self.connect(), headers, body)
+    }
+
+    fn post_on(&self, stream: &mut (impl Read + Write), headers: &[(&str, &str)], body: &str) -> (u16, String) {
         let mut head = format!("POST /mcp HTTP/1.1\r\nContent-Length: {}\r\nConnection: close\r\n", body.len());
         let own = [
             ("Host", self.address.as_str()),
@@ -203,6 +216,37 @@ fn addresses_that_other_machines_reach_need_a_certificate() {
     site.nrv(&["mcp", "--token-file", "x"]).exits(2);
     site.write("token", "known to all\n");
     site.nrv(&["mcp", "--http", "127.0.0.1:0", "--token-file", "token"]).exits(1);
+}
+
+#[test]
+fn beyond_this_machine_a_certificate_proves_the_server_and_clients_name_it() {
+    use tokio_rustls::rustls::{
+        ClientConfig, ClientConnection, RootCertStore, StreamOwned, crypto::ring::default_provider,
+    };
+    let site = Site::new(1);
+    let made = rcgen::generate_simple_self_signed(["nrv.example.com".to_owned()]).unwrap();
+    site.write("cert.pem", made.cert.pem());
+    site.write("key.pem", made.signing_key.serialize_pem());
+    let options = ["--tls-cert", "cert.pem", "--tls-key", "key.pem", "--host", "nrv.example.com"];
+    let mut server = Server::at(&site, "0.0.0.0:0", &options, Some(TOKEN));
+    server.address = server.address.replace("0.0.0.0", "127.0.0.1");
+    let mut roots = RootCertStore::empty();
+    roots.add(made.cert.der().clone()).unwrap();
+    let config = ClientConfig::builder_with_provider(std::sync::Arc::new(default_provider()));
+    let config = config.with_safe_default_protocol_versions().unwrap().with_root_certificates(roots);
+    let config = std::sync::Arc::new(config.with_no_client_auth());
+    let bearer = format!("Bearer {TOKEN}");
+    let status = |host: &str| {
+        let connection = ClientConnection::new(config.clone(), "nrv.example.com".try_into().unwrap()).unwrap();
+        let mut stream = StreamOwned::new(connection, server.connect());
+        server.post_on(&mut stream, &[("Authorization", &bearer), ("Host", host)], &initialize()).0
+    };
+    assert_eq!((status("nrv.example.com"), status("evil.example.com")), (200, 403));
+    // Somebody who says nothing holds up nobody.
+    let silent: Vec<TcpStream> = (0..20).map(|_| server.connect()).collect();
+    assert_eq!(status("nrv.example.com"), 200);
+    drop(silent);
+    server.end();
 }
 
 #[test]
