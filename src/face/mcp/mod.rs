@@ -51,7 +51,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Serves one client on standard input and output, until it closes them. Its calls without a run are one run.
 pub fn serve_stdio(setup: Setup) -> Result<(), Error> {
     let hub = Hub::new(setup, Span::Process)?;
-    runtime()?.block_on(async {
+    run(async {
         let (reader, writer) = stdio_pipes();
         let transport = AsyncRwTransport::new_server(reader, writer).with_max_line_length(MESSAGE);
         let stop = CancellationToken::new();
@@ -75,7 +75,7 @@ pub fn serve_stdio(setup: Setup) -> Result<(), Error> {
 /// `ready` is told the address once connections are accepted.
 pub fn serve_http(setup: Setup, endpoint: Endpoint, ready: impl FnOnce(&str)) -> Result<(), Error> {
     let hub = Hub::new(setup, Span::Call)?;
-    runtime()?.block_on(async {
+    run(async {
         let stop = CancellationToken::new();
         let ticks = tokio::spawn(watch(Arc::clone(&hub), stop.clone()));
         let served = http::serve(&hub, endpoint, stop, ready).await;
@@ -99,9 +99,12 @@ async fn watch(hub: Arc<Hub>, stop: CancellationToken) {
     }
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Error> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Error::io("the server can't be started", &error))
+/// Runs a server to its end.
+fn run(server: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Error::io("the server can't be started", &error))?;
+    let served = runtime.block_on(server);
+    // A thread may still wait for input of a client that is not listened to any more.
+    runtime.shutdown_background();
+    served
 }

@@ -1,12 +1,12 @@
 //! Runs of clients: which calls are one, when they end, and agents in them.
 
-use std::time::Duration;
+use std::{io::Write, time::Duration};
 
 use serde_json::{Value, json};
 
 use crate::support::{
     mcp::{Client, OLD, Word, run_of, text_of},
-    site::Site,
+    site::{Running, Site, wait_until},
 };
 
 fn read(path: &str) -> Value {
@@ -39,7 +39,7 @@ fn a_run_that_rests_is_sealed_and_the_next_call_begins_another() {
     let site = Site::new(1).policy("[mcp]\nidle = \"1s\"\n");
     let mut client = Client::start(&site, &[], OLD, Word::Nobody);
     let first = run_of(&client.tool("files_read", read("nrv.toml")));
-    crate::support::site::wait_until("the run is sealed", || site.runs()[0]["state"] == "done");
+    wait_until("the run is sealed", || site.runs()[0]["state"] == "done");
     let second = run_of(&client.tool("files_read", read("nrv.toml")));
     assert_ne!(first, second);
     // Time counts during calls only.
@@ -56,6 +56,51 @@ fn time_counts_during_calls_only() {
     let again = client.tool("files_read", read("nrv.toml"));
     assert_eq!((again["isError"].clone(), run_of(&again)), (json!(false), first));
     client.end().exits(0);
+}
+
+#[test]
+fn a_signal_ends_the_server_with_its_run_whatever_its_input_is() {
+    let site = Site::new(1);
+    for is_socket in [false, true] {
+        let (own, other) = std::os::unix::net::UnixStream::pair().expect("a pair of sockets");
+        let mut command = site.command(&["mcp", "--yes"]);
+        let stdin = if is_socket {
+            std::process::Stdio::from(std::os::fd::OwnedFd::from(other))
+        } else {
+            std::process::Stdio::piped()
+        };
+        command.stdin(stdin).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
+        let mut running = Running(command.spawn().expect("it starts"));
+        let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "apply_create", "arguments": {"path": format!("{is_socket}.txt"), "text": "a\n"}}});
+        let info = json!({"name": "test", "version": "1"});
+        let begin = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": OLD, "capabilities": {}, "clientInfo": info}});
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let text = format!("{begin}\n{ready}\n{call}\n");
+        let mut socket = &own;
+        match running.0.stdin.as_mut() {
+            Some(pipe) => pipe.write_all(text.as_bytes()),
+            None => socket.write_all(text.as_bytes()),
+        }
+        .expect("it listens");
+        wait_until("the file is made", || site.path(&format!("{is_socket}.txt")).exists());
+        running.signal(rustix::process::Signal::TERM);
+        wait_until("the server has ended", || running.has_ended());
+        assert_eq!(site.runs().last().map(|run| run["state"].clone()), Some(json!("done")), "{is_socket}");
+    }
+}
+
+#[test]
+fn earlier_versions_of_the_protocol_are_spoken() {
+    let site = Site::new(1);
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18"] {
+        let mut client = Client::start(&site, &[], version, Word::Accept);
+        let tools = client.request("tools/list", json!({}));
+        assert!(tools["result"]["tools"].as_array().is_some_and(|tools| tools.len() > 20), "{version}");
+        client.done("files_read", read("site/a/p0.html"));
+        client.done("apply_create", json!({"path": format!("{version}.txt"), "text": "a\n"}));
+        assert_eq!(client.asked.len(), 1, "{version}");
+        client.end().exits(0);
+    }
 }
 
 #[test]
