@@ -52,7 +52,9 @@ pub fn resume(context: &Context, run: &str, resumption: Resumption, sink: &mut d
             // The run is over either way, and an error of its last call is none of the run.
             return match (&finished.error, answer) {
                 (None, answer) => Ok(Finished { result: answer?, ..finished }),
-                (Some(_), _) => Ok(finished),
+                // The call's own error says more than what evaluators make of it.
+                (Some(_), Err(error)) => Ok(Finished { error: Some(error), ..finished }),
+                (Some(_), Ok(_)) => Ok(finished),
             };
         }
         Asked::Session { .. } => {

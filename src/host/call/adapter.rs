@@ -11,6 +11,7 @@ use super::{
     language_server::PolicyServers,
     samples::{self, try_samples},
     verifier::{verify_applied, verify_proposed},
+    withheld,
 };
 use crate::{
     base::{
@@ -90,8 +91,11 @@ pub(in crate::host) fn invocation(
         }
     }
     samples::fill_in(adapter.params_schema(), &mut map, settings.http_samples);
+    withheld::exclude(run, view, &mut map)?;
     let mut invocation = adapter::parse(adapter, &Value::Object(map))?;
-    unprotected(invocation.target.globs(view)?)?;
+    let globs = invocation.target.globs(view)?;
+    withheld::check(run, view, &globs)?;
+    unprotected(globs)?;
     // The policy is a ceiling; an invocation may only ask for less.
     let constraints = &mut invocation.constraints;
     constraints.max_files = constraints.max_files.min(settings.max_files);

@@ -24,3 +24,4 @@ pub(super) mod samples;
 pub(super) mod show;
 pub(super) mod verifier;
 pub(super) mod violation;
+mod withheld;
