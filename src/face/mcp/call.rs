@@ -99,6 +99,11 @@ impl Request {
             Ok(key) => key,
             Err(error) => return Ok(self.failed(None, &error)),
         };
+        let hub = Arc::clone(&self.hub);
+        let _room = match hub.admit() {
+            Ok(room) => room,
+            Err(error) => return Ok(self.failed(None, &error)),
+        };
         let mut answer = match self.state.take() {
             Some(state) => self.redeemed(key, &state).await?,
             None => self.first(key).await,
@@ -144,7 +149,10 @@ impl Request {
             let error = Error::new(Code::NotApproved, "the policy does not let a client answer confirmations");
             return Ok(Answer::Failed { run: None, error });
         }
-        let told = |error: Error| ErrorData::invalid_params(redacted(&error.to_string(), &self.rules), None);
+        let told = |error: Error| {
+            let text = format!("{error}; {}", error.hint_text().unwrap_or_default());
+            ErrorData::invalid_params(redacted(&text, &self.rules), None)
+        };
         let (waits, word) = self.hub.pending.redeem(key, state, self.responses.as_ref()).map_err(told)?;
         Ok(match word {
             // Asked again, by a state of its own.
@@ -219,19 +227,35 @@ impl Request {
             args: self.params.get("args").cloned().unwrap_or_else(|| json!({})),
             dry_run: self.params["dry_run"].as_bool().unwrap_or_default(),
         };
-        self.apart(move |context, setup, wire| script::run(context, &setup.scripts, &request, setup.flags, wire)).await
+        let run = move |context: &Context, setup: &Setup, wire: &mut Wire| {
+            script::run(context, &setup.scripts, &request, setup.flags, wire)
+        };
+        let answer = self.apart(run).await;
+        if let Answer::Reply { run, .. } | Answer::Failed { run: Some(run), .. } | Answer::Waits { run, .. } = &answer {
+            self.hub.remember(run);
+        }
+        answer
     }
 
     /// Undoes a run of a client. One that is open here is ended first.
     async fn roll_back(&mut self) -> Answer {
         let id = text_of(&self.params, "run").unwrap_or_default();
+        let policy = &self.hub.base().context.policy;
+        if !may_answer(policy) && !policy.settings().confirm.auto.iter().any(|auto| auto == ROLLBACK) {
+            let message = "a rollback changes files, and the policy does not let a client decide on that";
+            let error = Error::new(Code::NotApproved, message);
+            let hint =
+                format!("a person says `nrv rollback {}`, or lists `rollback` in `confirm.auto`", id.escape_debug());
+            return Answer::Failed { run: None, error: error.hint(hint) };
+        }
         if let Some(failed @ Answer::Failed { .. }) = self.hub.close(&self.caller, &id).await {
             return failed;
         }
         let position = text_of(&self.params, "position");
         let keep_later = self.params["keep_later"].as_bool().unwrap_or_default();
+        let begun = self.hub.begun();
         self.apart(move |context, setup, wire| {
-            let rolled = resource::own(context, &id).and_then(|folder| match &position {
+            let rolled = resource::own(context, &begun, &id).and_then(|folder| match &position {
                 None => host::rollback(context, folder.id(), keep_later, setup.flags, wire),
                 Some(position) => host::rollback_position(context, folder.id(), position, setup.flags, wire),
             });

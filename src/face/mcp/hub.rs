@@ -6,16 +6,18 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
+    thread::JoinHandle,
     time::Duration,
 };
 
 use rmcp::{RoleServer, service::Peer};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     base::{Base, Mark},
     confirm::Pending,
+    resource::Begun,
     run::{Answer, Order, Run, Terms, Work, held},
     setup::Setup,
     wire::Wire,
@@ -28,6 +30,12 @@ use crate::{
 
 /// The most runs that clients may hold open.
 const OPEN: usize = 32;
+
+/// The most calls that are worked on at the same time, those that wait for their run among them.
+const AT_ONCE: usize = 256;
+
+/// The time that a client has to take a word.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The most clients that are told of changes.
 const PEERS: usize = 256;
@@ -62,8 +70,17 @@ pub(super) struct Hub {
     broken: Mutex<Option<Error>>,
     /// The run of calls that name none.
     session: Mutex<Option<Arc<Run>>>,
-    /// The runs that clients have opened.
-    opened: Mutex<BTreeMap<String, Arc<Run>>>,
+    /// The runs that clients have opened, each with its place among them.
+    opened: Mutex<BTreeMap<String, (Arc<Run>, OwnedSemaphorePermit)>>,
+    places: Arc<Semaphore>,
+    /// The runs of single calls.
+    single: Mutex<Vec<Arc<Run>>>,
+    /// Work that belongs to no open run: how it is stopped, and its thread.
+    jobs: Mutex<Vec<(Arc<AtomicBool>, JoinHandle<()>)>>,
+    /// Bounds what is worked on at the same time.
+    room: Semaphore,
+    /// The runs of scripts that this server has begun.
+    begun: Mutex<Begun>,
     /// The calls that wait for a confirmation.
     pub(super) pending: Pending,
     changes: watch::Sender<u64>,
@@ -83,6 +100,11 @@ impl Hub {
             broken: Mutex::default(),
             session: Mutex::default(),
             opened: Mutex::default(),
+            places: Arc::new(Semaphore::new(OPEN)),
+            single: Mutex::default(),
+            jobs: Mutex::default(),
+            room: Semaphore::new(AT_ONCE),
+            begun: Mutex::default(),
             pending: Pending::new()?,
             changes: watch::Sender::new(0),
             peers: Mutex::default(),
@@ -130,7 +152,9 @@ impl Hub {
 
     /// Tells clients if the lists have changed, and forgets runs that are over.
     pub(super) async fn look_for_changes(&self) {
-        held(&self.opened).retain(|_, run| !run.is_over());
+        held(&self.opened).retain(|_, (run, _)| !run.is_over());
+        held(&self.single).retain(|run| !run.is_over());
+        held(&self.jobs).retain(|(_, thread)| !thread.is_finished());
         if !self.read_changes() {
             return;
         }
@@ -138,8 +162,9 @@ impl Hub {
         let peers = std::mem::take(&mut *held(&self.peers));
         let mut reached = Vec::new();
         for peer in peers {
-            let told = peer.notify_tool_list_changed().await.and(peer.notify_prompt_list_changed().await);
-            if told.is_ok() {
+            let told = async { peer.notify_tool_list_changed().await.and(peer.notify_prompt_list_changed().await) };
+            // A client that reads nothing is told nothing more.
+            if matches!(tokio::time::timeout(PATIENCE, told).await, Ok(Ok(()))) {
                 reached.push(peer);
             }
         }
@@ -173,7 +198,10 @@ impl Hub {
                 Err(error) => failed(error),
             },
             (None, Span::Call) => match Run::start(self.terms(caller, true)) {
-                Ok(run) => alone(&run, caller, work).await,
+                Ok(run) => {
+                    held(&self.single).push(Arc::clone(&run));
+                    alone(&run, caller, work).await
+                }
                 Err(error) => failed(error),
             },
         }
@@ -182,17 +210,17 @@ impl Hub {
     /// Opens a run that later requests name.
     pub(super) async fn open(self: &Arc<Self>, caller: &Caller) -> Answer {
         let failed = |error| Answer::Failed { run: None, error };
-        if held(&self.opened).len() >= OPEN {
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             let error = Error::new(Code::LockTimeout, format!("{OPEN} runs are open already"));
             return failed(error.hint("close one with `run_close`"));
-        }
+        };
         let run = match Run::start(self.terms(caller, true)) {
             Ok(run) => run,
             Err(error) => return failed(error),
         };
         let answer = order(&run, caller, Work::Open).await;
         if let Answer::Reply { run: id, .. } = &answer {
-            held(&self.opened).insert(id.clone(), run);
+            held(&self.opened).insert(id.clone(), (run, place));
         }
         answer
     }
@@ -220,14 +248,15 @@ impl Hub {
                 Err(error) => Answer::Failed { run: None, error },
             }));
         });
-        if let Err(error) = started {
-            return Answer::Failed { run: None, error };
+        match started {
+            Ok(thread) => held(&self.jobs).push((Arc::clone(&stop), thread)),
+            Err(error) => return Answer::Failed { run: None, error },
         }
         answered(answer, &caller.cancelled, || stop.store(true, Ordering::Relaxed)).await
     }
 
     fn find(&self, id: &str) -> Option<Arc<Run>> {
-        let opened = held(&self.opened).get(id).cloned();
+        let opened = held(&self.opened).get(id).map(|(run, _)| Arc::clone(run));
         let session = || held(&self.session).clone();
         opened.or_else(|| session().filter(|run| run.id().as_deref() == Some(id)))
     }
@@ -250,18 +279,39 @@ impl Hub {
         }
     }
 
+    /// Leave to work; `lock_timeout` if too much is worked on already.
+    pub(super) fn admit(&self) -> Result<SemaphorePermit<'_>, Error> {
+        self.room.try_acquire().map_err(|_| {
+            Error::new(Code::LockTimeout, format!("{AT_ONCE} calls are worked on already")).hint("call again later")
+        })
+    }
+
+    /// Remembers the run of a script that a client asked for.
+    pub(super) fn remember(&self, run: &str) {
+        held(&self.begun).insert(run.to_owned());
+    }
+
+    /// The runs of scripts that clients of this server have asked for.
+    pub(super) fn begun(&self) -> Begun {
+        held(&self.begun).clone()
+    }
+
     /// Stops whatever is worked on.
     pub(super) fn cancel_all(&self) {
         self.runs().iter().for_each(|run| run.cancel());
+        held(&self.jobs).iter().for_each(|(stop, _)| stop.store(true, Ordering::Relaxed));
     }
 
     fn runs(&self) -> Vec<Arc<Run>> {
-        held(&self.opened).values().chain(held(&self.session).as_ref()).cloned().collect()
+        let opened: Vec<Arc<Run>> = held(&self.opened).values().map(|(run, _)| Arc::clone(run)).collect();
+        let single = held(&self.single).clone();
+        opened.into_iter().chain(single).chain(held(&self.session).clone()).collect()
     }
 
     /// Ends all runs, and waits until their records are sealed.
     pub(super) async fn close_all(&self, patience: Duration) {
-        let ends: Vec<_> = self.runs().iter().filter_map(|run| run.end()).collect();
+        let jobs = std::mem::take(&mut *held(&self.jobs)).into_iter().map(|(_, thread)| thread);
+        let ends: Vec<_> = self.runs().iter().filter_map(|run| run.end()).chain(jobs).collect();
         let all = tokio::task::spawn_blocking(move || ends.into_iter().for_each(|thread| drop(thread.join())));
         if tokio::time::timeout(patience, all).await.is_err() {
             tracing::warn!("a run did not end in time; `nrv recover` closes its record");

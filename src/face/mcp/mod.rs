@@ -10,6 +10,7 @@ mod confirm;
 mod connection;
 mod http;
 mod hub;
+mod lines;
 mod outcome;
 mod prompt;
 mod resource;
@@ -45,6 +46,9 @@ use crate::base::error::Error;
 /// The interval of looks at the wish to stop and at the policy.
 const TICK: Duration = Duration::from_millis(250);
 
+/// The time that connections have to end once the server stops.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+
 /// The time that runs have to end after the wish to stop.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -56,8 +60,12 @@ pub fn serve_stdio(setup: Setup) -> Result<(), Error> {
         let transport = AsyncRwTransport::new_server(reader, writer).with_max_line_length(MESSAGE);
         let stop = CancellationToken::new();
         let ticks = tokio::spawn(watch(Arc::clone(&hub), stop.clone()));
-        let served = match Server::new(Arc::clone(&hub)).serve_with_ct(transport, stop).await {
-            Ok(service) => service.waiting().await.map(drop).map_err(|error| failed("the connection broke", &error)),
+        let served = match Server::new(Arc::clone(&hub)).serve_with_ct(transport, stop.clone()).await {
+            Ok(service) => tokio::select! {
+                ended = service.waiting() => ended.map(drop).map_err(|error| failed("the connection broke", &error)),
+                // A client that reads nothing does not keep the server.
+                () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => Ok(()),
+            },
             // The client went away before it had said who it is, or was told that it must.
             Err(error) => {
                 tracing::info!("no client has connected: {error}");

@@ -1,5 +1,7 @@
 //! Resources: the runs of clients with their diffs, reports and records, and the published schemas.
 
+use std::collections::BTreeSet;
+
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};
 
@@ -19,6 +21,9 @@ const DIFF: u64 = 4 << 20;
 
 const RUN: &str = "nrv://run/";
 const SCHEMA: &str = "nrv://schema/";
+
+/// The runs of scripts that clients of this server have asked for.
+pub(super) type Begun = BTreeSet<String>;
 
 /// The published schemas, sorted by name.
 const SCHEMAS: &[(&str, &str)] = &[
@@ -82,13 +87,13 @@ fn is_diff(file: &str) -> bool {
 }
 
 /// The latest runs of clients, and the schemas.
-pub(super) fn list(context: &Context) -> Result<Vec<Resource>, Error> {
+pub(super) fn list(context: &Context, begun: &Begun) -> Result<Vec<Resource>, Error> {
     let mut resources = Vec::new();
     for overview in host::overviews(context)?.iter().rev() {
         if resources.len() >= LISTED {
             break;
         }
-        let Ok(folder) = own(context, &overview.run) else { continue };
+        let Ok(folder) = own(context, begun, &overview.run) else { continue };
         let (run, title) = (folder.id(), &overview.subject);
         let of = |what: &str, mime: &str| {
             Resource::new(format!("{RUN}{run}/{what}"), format!("{what} of {run}"))
@@ -116,7 +121,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 }
 
 /// The contents of a resource. `not_found` if there is none of that name for clients.
-pub(super) fn read(context: &Context, uri: &str) -> Result<ResourceContents, Error> {
+pub(super) fn read(context: &Context, begun: &Begun, uri: &str) -> Result<ResourceContents, Error> {
     let rules = &context.rules;
     if let Some(name) = uri.strip_prefix(SCHEMA) {
         let (_, text) = SCHEMAS.iter().find(|(known, _)| *known == name).ok_or_else(|| missing(uri))?;
@@ -124,7 +129,7 @@ pub(super) fn read(context: &Context, uri: &str) -> Result<ResourceContents, Err
     }
     let rest = uri.strip_prefix(RUN).ok_or_else(|| missing(uri))?;
     let (run, what) = rest.split_once('/').unwrap_or((rest, ""));
-    let folder = own(context, run).map_err(|_| missing(uri))?;
+    let folder = own(context, begun, run).map_err(|_| missing(uri))?;
     let document = |mut value: Value| {
         redact(&mut value, rules);
         let text = serde_json::to_string_pretty(&value).unwrap_or_default();
@@ -151,27 +156,23 @@ pub(super) fn read(context: &Context, uri: &str) -> Result<ResourceContents, Err
 }
 
 /// The run of that id, if a client made it. What others did is not shown, since the policy may keep the files from clients.
-pub(super) fn own(context: &Context, run: &str) -> Result<RunFolder, Error> {
+pub(super) fn own(context: &Context, begun: &Begun, run: &str) -> Result<RunFolder, Error> {
     let folder = context.runs.open(run)?;
-    let is_own = folder.id() == run && by_client(&Started::load(&folder)?);
-    if is_own { Ok(folder) } else { Err(Error::new(Code::NotFound, format!("`{run}` is no run of a client"))) }
-}
-
-/// True for a run that a client asked for.
-fn by_client(started: &Started) -> bool {
-    match &started.asked {
-        Asked::Client { .. } => true,
-        // An approved script shows what it likes to whoever may run it.
-        Asked::Script { .. } => started.is_locked(),
-        _ => false,
+    let is_clients = || -> Result<bool, Error> {
+        Ok(begun.contains(run) || matches!(Started::load(&folder)?.asked, Asked::Client { .. }))
+    };
+    if folder.id() == run && is_clients()? {
+        return Ok(folder);
     }
+    Err(Error::new(Code::NotFound, format!("`{}` is no run of a client", run.escape_debug()))
+        .hint(format!("a person rolls it back with `nrv rollback {}`", folder.id())))
 }
 
 /// The runs of clients, for completions: the ids that begin like that.
-pub(super) fn runs(context: &Context, start: &str) -> Vec<String> {
+pub(super) fn runs(context: &Context, begun: &Begun, start: &str) -> Vec<String> {
     let overviews = host::overviews(context).unwrap_or_default();
     let begins = overviews.into_iter().rev().filter(|Overview { run, .. }| run.starts_with(start));
-    begins.map(|overview| overview.run).filter(|run| own(context, run).is_ok()).take(LISTED).collect()
+    begins.map(|overview| overview.run).filter(|run| own(context, begun, run).is_ok()).take(LISTED).collect()
 }
 
 /// The names of the schemas that begin like that.

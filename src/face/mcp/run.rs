@@ -14,7 +14,10 @@ use std::{
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::wire::Wire;
+use super::{
+    lines::{conceal, concealed},
+    wire::Wire,
+};
 use crate::{
     base::{
         call::Call,
@@ -234,7 +237,7 @@ impl Desk {
         };
         *held(&self.id) = Some(host.run_id().to_owned());
         let idle = Duration::from_secs(context.policy.settings().mcp.idle);
-        let mut open = OpenRun { host, positions: Positions::default(), proposals: BTreeMap::new() };
+        let mut open = OpenRun { context, host, positions: Positions::default(), proposals: BTreeMap::new() };
         let mut next = Order { work, wire, stop, reply };
         loop {
             let Order { work, mut wire, stop, reply } = next;
@@ -254,8 +257,11 @@ impl Desk {
             next = match self.orders.recv_timeout(idle) {
                 Ok(order) => order,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    let finished = open.host.finish(Ok(Value::Null), &mut Silent);
-                    return drop(finished.map_err(|error| tracing::warn!("a run could not be sealed: {error}")));
+                    return match open.host.finish(Ok(Value::Null), &mut Silent) {
+                        Ok(Finished { error: Some(error), run, .. }) => tracing::warn!("run {run} has failed: {error}"),
+                        Ok(_) => {}
+                        Err(error) => tracing::warn!("a run could not be sealed: {error}"),
+                    };
                 }
             };
             rested.end();
@@ -279,6 +285,7 @@ fn cancelled() -> Error {
 
 /// A run that is open.
 struct OpenRun<'a> {
+    context: &'a Context,
     host: Host<'a>,
     positions: Positions,
     /// The proposals of adapters, as the host gave them out.
@@ -297,7 +304,12 @@ impl OpenRun<'_> {
         };
         let position = self.positions.take(&call);
         let proposes = matches!(call, Call::DtaPropose { .. });
-        let reply = self.host.perform(&position, call, wire)?;
+        let quotes = matches!(call, Call::FilesGrep { .. } | Call::EditFind(_));
+        let reply = self.host.perform(&position, call, wire);
+        let mut reply = reply.map_err(|error| concealed(self.context, error))?;
+        if quotes {
+            conceal(self.context, &mut reply);
+        }
         if let Some(id) = reply["id"].as_str().filter(|_| proposes) {
             if self.proposals.len() >= PROPOSALS {
                 self.proposals.pop_first();

@@ -140,7 +140,7 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         first_page(request)?;
-        Ok(ListResourcesResult::with_all_items(self.read(|_, context| resource::list(context)).await?))
+        Ok(ListResourcesResult::with_all_items(self.read(|hub, context| resource::list(context, &hub.begun())).await?))
     }
 
     async fn list_resource_templates(
@@ -158,10 +158,12 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri.clone();
-        let read = self.read(move |_, context| resource::read(context, &request.uri)).await.map_err(|error| {
-            let data = Some(json!({"uri": uri}));
-            ErrorData { data, ..error }
-        })?;
+        let read = self.read(move |hub, context| resource::read(context, &hub.begun(), &request.uri)).await.map_err(
+            |error| {
+                let data = Some(json!({"uri": uri}));
+                ErrorData { data, ..error }
+            },
+        )?;
         Ok(ReadResourceResult::new(vec![read]).into())
     }
 
@@ -276,7 +278,7 @@ fn completions(hub: &Hub, context: &Context, request: &CompleteRequestParams) ->
     let begins = |names: Vec<String>| names.into_iter().filter(|name| name.starts_with(start)).collect::<Vec<_>>();
     Ok(match (&request.r#ref, name) {
         (Reference::Resource(template), "run") if template.uri.starts_with("nrv://run/") => {
-            resource::runs(context, start)
+            resource::runs(context, &hub.begun(), start)
         }
         (Reference::Resource(template), "name") if template.uri.starts_with("nrv://schema/") => {
             resource::schemas(start)
@@ -303,7 +305,11 @@ fn adapters(tools: &[Offer]) -> Vec<String> {
 
 /// The paths that begin like that.
 fn paths(context: &Context, start: &str) -> Result<Vec<String>, Error> {
+    if context.policy.settings().gates.tools.enabled {
+        return Ok(Vec::new());
+    }
     let paths = context.list(&["**"])?;
-    let names = paths.iter().map(|path| path.as_str());
+    let shown = paths.iter().filter(|path| context.policy.read_refusal(path).is_none());
+    let names = shown.map(|path| path.as_str());
     Ok(names.filter(|path| path.starts_with(start)).take(COMPLETIONS + 1).map(str::to_owned).collect())
 }
