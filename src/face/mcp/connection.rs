@@ -2,82 +2,84 @@
 
 use std::{
     io,
-    net::SocketAddr,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 
-use axum::serve::Listener;
+use axum::{Router, serve::Listener};
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
-    sync::{
-        OwnedSemaphorePermit, Semaphore,
-        mpsc::{Receiver, Sender, channel},
-    },
+    sync::{OwnedSemaphorePermit, Semaphore},
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
+use tokio_util::sync::CancellationToken;
 
 /// The most connections that are open at the same time.
 const CONNECTIONS: usize = 512;
 
-/// The time in which a connection has to agree on TLS.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+/// The time in which a client has to agree on TLS, and to send the head of a request.
+const HEAD: Duration = Duration::from_secs(10);
 
-/// The connections that are ready to be served.
-pub(super) struct Connections {
-    ready: Receiver<(Connection, SocketAddr)>,
-    address: SocketAddr,
-}
+/// The time that connections have to end once the server stops.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
-impl Connections {
-    /// Accepts connections from now on. One that is slow to agree on TLS holds up no other.
-    pub(super) fn accept_from(listener: TcpListener, acceptor: Option<TlsAcceptor>, address: SocketAddr) -> Self {
-        let (told, ready) = channel(1);
-        tokio::spawn(accept(listener, acceptor, told));
-        Connections { ready, address }
-    }
-}
-
-impl Listener for Connections {
-    type Io = Connection;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Connection, SocketAddr) {
-        match self.ready.recv().await {
-            Some(connection) => connection,
-            None => std::future::pending().await,
-        }
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        Ok(self.address)
-    }
-}
-
-async fn accept(mut listener: TcpListener, acceptor: Option<TlsAcceptor>, told: Sender<(Connection, SocketAddr)>) {
+/// Serves connections until it is told to stop, each on a task of its own: one that is slow holds up no other.
+pub(super) async fn serve(
+    mut listener: TcpListener,
+    acceptor: Option<TlsAcceptor>,
+    router: Router,
+    stop: CancellationToken,
+) {
     let room = Arc::new(Semaphore::new(CONNECTIONS));
-    while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
-        let (stream, address) = Listener::accept(&mut listener).await;
-        let (acceptor, told) = (acceptor.clone(), told.clone());
+    loop {
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
+        let (stream, address) = tokio::select! {
+            accepted = Listener::accept(&mut listener) => accepted,
+            () = stop.cancelled() => break,
+        };
+        let (acceptor, router, stop) = (acceptor.clone(), router.clone(), stop.clone());
         tokio::spawn(async move {
             let stream = match acceptor {
                 None => Stream::Plain(stream),
-                Some(acceptor) => match tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
+                Some(acceptor) => match tokio::time::timeout(HEAD, acceptor.accept(stream)).await {
                     Ok(Ok(stream)) => Stream::Tls(Box::new(stream)),
                     Ok(Err(error)) => return tracing::info!("{address} did not agree on TLS: {error}"),
                     Err(_) => return tracing::info!("{address} did not agree on TLS in time"),
                 },
             };
-            let _ = told.send((Connection { stream, _permit: permit }, address)).await;
+            answer(Connection { stream, _permit: permit }, router, stop).await;
         });
+    }
+    // Those that are being answered have a moment to end.
+    let all = u32::try_from(CONNECTIONS).unwrap_or(u32::MAX);
+    let _ = tokio::time::timeout(LAST_WORDS, room.acquire_many(all - 1)).await;
+}
+
+/// Answers the requests of a connection. Its client has a moment for the head of each.
+async fn answer(connection: Connection, router: Router, stop: CancellationToken) {
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD);
+    let served = builder.serve_connection(TokioIo::new(connection), TowerToHyperService::new(router));
+    tokio::pin!(served);
+    tokio::select! {
+        ended = &mut served => drop(ended.map_err(|error| tracing::debug!("a connection broke: {error}"))),
+        () = stop.cancelled() => {
+            served.as_mut().graceful_shutdown();
+            let _ = tokio::time::timeout(LAST_WORDS, served).await;
+        }
     }
 }
 
 /// A connection, one of a bounded number.
-pub(super) struct Connection {
+struct Connection {
     stream: Stream,
     _permit: OwnedSemaphorePermit,
 }

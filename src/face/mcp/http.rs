@@ -1,6 +1,7 @@
 //! The protocol over HTTP: a token in each request, no foreign host or page, and TLS beyond this machine.
 
 use std::{
+    borrow::Cow,
     net::{SocketAddr, TcpListener},
     sync::Arc,
     time::Duration,
@@ -8,14 +9,16 @@ use std::{
 
 use axum::{
     Router,
+    body::{Body, to_bytes},
     extract::{Request, State},
-    http::{StatusCode, header},
+    http::{Method, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
 use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
 };
+use serde::Deserialize;
 use tokio::sync::Semaphore;
 use tokio_rustls::{
     TlsAcceptor,
@@ -27,7 +30,7 @@ use tokio_rustls::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    connection::Connections,
+    connection,
     hub::Hub,
     server::Server,
     setup::{MESSAGE, failed},
@@ -46,8 +49,14 @@ const PATH: &str = "/mcp";
 /// The most requests that are answered at the same time.
 const AT_ONCE: usize = 256;
 
-/// The time that connections have to end once the server stops.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+/// The most sessions of earlier protocol versions.
+const SESSIONS: usize = 256;
+
+/// The largest request that begins a session, in bytes: what it says is kept.
+const GREETING: usize = 64 << 10;
+
+/// The time in which the body of a request has to come.
+const BODY: Duration = Duration::from_secs(30);
 
 /// An endpoint: an open socket, the token of its clients, and the names by which they may call it.
 pub struct Endpoint {
@@ -91,6 +100,7 @@ struct Guard {
     /// The hash of the token: comparing hashes tells nobody how much of a guess was right.
     token: Sha256,
     room: Semaphore,
+    sessions: Arc<LocalSessionManager>,
 }
 
 /// Serves until it is told to stop.
@@ -111,23 +121,18 @@ pub(super) async fn serve(
     let served = Arc::clone(hub);
     let service = StreamableHttpService::new(
         move || Ok(Server::new(Arc::clone(&served))),
-        sessions,
+        Arc::clone(&sessions),
         config(address, hosts, stop.clone()),
     );
-    let guard = Arc::new(Guard { token: Sha256::of(token.text().as_bytes()), room: Semaphore::new(AT_ONCE) });
+    let token = Sha256::of(token.text().as_bytes());
+    let guard = Arc::new(Guard { token, room: Semaphore::new(AT_ONCE), sessions });
     let router = Router::new().nest_service(PATH, service).layer(middleware::from_fn_with_state(guard, admit));
     let scheme = if acceptor.is_some() { "https" } else { "http" };
     let listener =
         tokio::net::TcpListener::from_std(listener).map_err(|error| failed("the socket can't be used", &error))?;
-    let connections = Connections::accept_from(listener, acceptor, address);
     ready(&format!("{scheme}://{address}{PATH}"));
-    let stopped = stop.clone();
-    let serving = axum::serve(connections, router).with_graceful_shutdown(async move { stopped.cancelled().await });
-    tokio::select! {
-        served = serving.into_future() => served.map_err(|error| failed("the server failed", &error)),
-        // A client that keeps its connection does not keep the server.
-        () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => Ok(()),
-    }
+    connection::serve(listener, acceptor, router, stop).await;
+    Ok(())
 }
 
 fn config(address: SocketAddr, hosts: Vec<String>, stop: CancellationToken) -> StreamableHttpServerConfig {
@@ -143,26 +148,48 @@ fn config(address: SocketAddr, hosts: Vec<String>, stop: CancellationToken) -> S
         .with_cancellation_token(stop)
 }
 
-/// Lets a request pass that bears the token, as far as there is room.
+/// Lets a request pass that bears the token and comes as a whole, as far as there is room.
 async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = given.and_then(|value| value.split_once(' ')).filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer"));
     if token.is_none_or(|(_, token)| Sha256::of(token.trim().as_bytes()) != guard.token) {
         tracing::warn!("a request without the token was refused");
-        return (
-            StatusCode::UNAUTHORIZED,
-            [(header::WWW_AUTHENTICATE, "Bearer"), (header::CONNECTION, "close")],
-            "the token is missing or wrong\n",
-        )
-            .into_response();
+        let head = [(header::WWW_AUTHENTICATE, "Bearer"), (header::CONNECTION, "close")];
+        return (StatusCode::UNAUTHORIZED, head, "the token is missing or wrong\n").into_response();
     }
+    let (head, body) = request.into_parts();
+    let body = match tokio::time::timeout(BODY, to_bytes(body, MESSAGE)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => {
+            let text = format!("a request has at most {MESSAGE} bytes\n");
+            return (StatusCode::PAYLOAD_TOO_LARGE, [(header::CONNECTION, "close")], text).into_response();
+        }
+        Err(_) => {
+            let text = "the request did not come in time\n";
+            return (StatusCode::REQUEST_TIMEOUT, [(header::CONNECTION, "close")], text).into_response();
+        }
+    };
+    let begins = head.method == Method::POST && begins(&body);
+    if begins && body.len() > GREETING {
+        let text = format!("`initialize` has at most {GREETING} bytes\n");
+        return (StatusCode::PAYLOAD_TOO_LARGE, [(header::CONNECTION, "close")], text).into_response();
+    }
+    let is_full = begins && guard.sessions.sessions.read().await.len() >= SESSIONS;
     match guard.room.try_acquire() {
-        Ok(_permit) => next.run(request).await,
-        Err(_) => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            [(header::RETRY_AFTER, "1"), (header::CONNECTION, "close")],
-            "too many requests at once\n",
-        )
-            .into_response(),
+        Ok(_permit) if !is_full => next.run(Request::from_parts(head, Body::from(body))).await,
+        Ok(_) | Err(_) => {
+            let head = [(header::RETRY_AFTER, "1"), (header::CONNECTION, "close")];
+            (StatusCode::SERVICE_UNAVAILABLE, head, "too many requests or sessions at once\n").into_response()
+        }
     }
+}
+
+/// True for a request that begins a session of an earlier protocol version.
+fn begins(body: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        #[serde(borrow)]
+        method: Cow<'a, str>,
+    }
+    serde_json::from_slice::<Named<'_>>(body).is_ok_and(|named| named.method == "initialize")
 }
