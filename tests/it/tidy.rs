@@ -124,6 +124,8 @@ const SYSTEM_CRATES: &[(&str, &[&str])] = &[
     // It reads repositories, and could start the programs in their configuration.
     ("axum", &["mcp"]),
     ("gix", &["git"]),
+    ("hyper", &["mcp"]),
+    ("hyper_util", &["mcp"]),
     ("ignore", &["workspace"]),
     ("landlock", &["process"]),
     ("libc", &["process"]),

@@ -220,3 +220,70 @@ fn nothing_secret_passes() {
     let ran = client.end();
     assert!(!ran.stderr.contains(secret), "{}", ran.stderr);
 }
+
+#[test]
+fn no_line_of_a_key_passes_by_itself() {
+    let site = Site::new(1);
+    let lines: Vec<String> = (0..12).map(|n| format!("MIIEbody{n:02}{}", "Ab9".repeat(17))).collect();
+    let (begin, end) = (concat!("-----BEGIN ", "PRIVATE KEY-----"), concat!("-----END ", "PRIVATE KEY-----"));
+    site.write("k.txt", format!("one\n{begin}\n{}\n{end}\nlast\n", lines.join("\n")));
+    let mut client = Client::start(&site, &["--yes"], OLD, Word::Nobody);
+    let diff = "--- a/k.txt\n+++ b/k.txt\n@@ -5 +5 @@\n-nope\n+x\n";
+    let answers = [
+        client.tool("files_read", json!({"path": "k.txt"})),
+        client.tool("files_grep", json!({"regex": "MIIE|last", "patterns": ["k.txt"]})),
+        client.tool("apply_diff", json!({"path": "k.txt", "unified_diff": diff})),
+        client.tool("apply_plan", json!({"plan": {"diffs": [{"path": "k.txt", "unified_diff": diff}]}})),
+    ];
+    for answer in &answers {
+        assert!(!answer.to_string().contains("MIIEbody"), "{answer}");
+    }
+    assert!(answers[1].to_string().contains("last"), "{}", answers[1]);
+    client.end().exits(0);
+}
+
+#[test]
+fn files_that_the_policy_hides_are_kept_out_of_what_adapters_tell() {
+    let site = Site::new(1).policy("[paths]\nread_deny = ['id_*', 'hidden/**', '**/*.key']\n");
+    let secret = "WHATNOBODYSEES";
+    site.write("id_prod.json", format!("{{\"n\": \"1\", \"token\": \"{secret}\"}}\n"));
+    site.write("sub/id_b.json", format!("{{\"n\": \"1\", \"token\": \"{secret}\"}}\n"));
+    site.write("open.json", "{\"n\": \"1\"}\n");
+    site.write("schema.json", "{\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"integer\"}}}\n");
+    site.write(
+        "hidden/schema.json",
+        format!("{{\"type\": \"object\", \"properties\": {{\"n\": {{\"const\": \"{secret}\"}}}}}}\n"),
+    );
+    site.write("hidden/a.html", format!("<a href=\"http://old.example.com/{secret}\">x</a>\n"));
+    site.write("hidden/b.js", format!("const a = \"{secret}\";\n"));
+    site.commit();
+    let mut client = Client::start(&site, &["--yes"], OLD, Word::Accept);
+    let glob = |glob: &str, params: Value| json!({"target": {"glob": glob}, "params": params});
+    let fixes = json!({"schema": "schema.json", "fixes": {"coerce": true}});
+    let hosts = json!({"from_hosts": ["old.example.com"], "to_host": "https://new.example.com"});
+    let code = json!({"pattern": "const a = $B", "fix": "let a = $B", "lang": "javascript"});
+    let mut told = Vec::new();
+    for (adapter, arguments) in [
+        ("json_schema_migrator", glob("**/*.json", fixes.clone())),
+        ("json_schema_migrator", glob("id_prod.json", fixes)),
+        ("json_schema_migrator", glob("open.json", json!({"schema": "hidden/schema.json", "fixes": {"coerce": true}}))),
+        ("link_updater", glob("**/*.html", hosts.clone())),
+        ("link_updater", json!({"target": {"repo_path": "hidden", "glob": "*.html"}, "params": hosts})),
+        ("code_rewrite", glob("**/*.js", code)),
+    ] {
+        for phase in ["propose", "apply"] {
+            let result = client.tool(&format!("dta_{adapter}_{phase}"), arguments.clone());
+            for link in result["content"].as_array().unwrap().iter().filter(|one| one["type"] == "resource_link") {
+                told.push(client.request("resources/read", json!({"uri": link["uri"]})));
+            }
+            told.push(result);
+        }
+    }
+    for answer in told {
+        assert!(!answer.to_string().contains(secret), "{answer}");
+    }
+    // What is not hidden was changed and verified.
+    assert_eq!(site.read("open.json"), b"{\"n\": 1}\n");
+    assert!(String::from_utf8(site.read("id_prod.json")).unwrap().contains("\"1\""));
+    client.end().exits(0);
+}

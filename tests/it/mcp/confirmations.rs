@@ -206,3 +206,28 @@ fn a_script_that_asks_goes_on_with_the_word_of_the_client() {
         client.end().exits(0);
     }
 }
+
+#[test]
+fn a_rollback_is_a_persons_where_a_client_decides_nothing() {
+    let site = site().policy("[confirm]\nyes_flag = false\n");
+    let mut client = Client::start(&site, &[], OLD, Word::Accept);
+    let run = run_of(&client.tool("apply_create", create("b.txt")));
+    site.nrv(&["resume", &run, "--approve", "c1"]).exits(0);
+    let refused = client.fails("rollback", json!({"run": run}), "not_approved");
+    assert!(refused["hint"].as_str().unwrap().contains("nrv rollback"), "{refused}");
+    assert_eq!(site.read("b.txt"), b"new\n");
+    client.end().exits(0);
+}
+
+#[test]
+fn the_error_of_a_confirmed_call_is_its_own() {
+    let site = site();
+    site.write("k.js", "const a = \"x\";\n");
+    site.commit();
+    let mut client = Client::start(&site, &[], OLD, Word::Accept);
+    let rewrite = json!({"target": {"glob": "k.js"}, "params": {"pattern": "const a = $B", "fix": "let $B", "lang": "javascript"}});
+    let result = client.tool("dta_code_rewrite_apply", rewrite);
+    let message = result["structuredContent"]["error"]["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("syntax"), "{result}");
+    client.end().exits(0);
+}

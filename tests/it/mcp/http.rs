@@ -205,6 +205,57 @@ fn a_confirmation_goes_through_the_client_and_back() {
 }
 
 #[test]
+fn whoever_sends_nothing_or_begins_again_and_again_holds_up_nobody() {
+    let site = Site::new(1);
+    let server = Server::start(&site, &[], Some(TOKEN));
+    let bearer = format!("Bearer {TOKEN}");
+    // More connections than there are places, each with half a head.
+    let slow: Vec<TcpStream> = (0..520)
+        .map(|_| {
+            let mut stream = server.connect();
+            stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n").unwrap();
+            stream
+        })
+        .collect();
+    assert_eq!(server.post(&[("Authorization", &bearer)], &initialize()).0, 200);
+    drop(slow);
+    let statuses: Vec<u16> = (0..300).map(|_| server.post(&[("Authorization", &bearer)], &initialize()).0).collect();
+    assert_eq!((statuses[0], statuses[299]), (200, 503), "sessions are bounded");
+    let long = initialize().replace("\"test\"", &format!("\"{}\"", "x".repeat(100_000)));
+    assert_eq!(server.post(&[("Authorization", &bearer)], &long).0, 413);
+    // Versions without sessions are answered all the same.
+    assert_eq!(server.call("files_read", &json!({"path": "site/a/p0.html"}), &json!({}))["isError"], false);
+    server.end();
+}
+
+#[test]
+fn a_signal_stops_what_is_worked_on_and_leaves_nothing_half_done() {
+    let site = Site::new(1).policy("[[exec.allow]]\nprefix = ['sleep']\n");
+    let script = "const WORKFLOW = #{ name: \"slow\", permissions: #{ write: [\"*.txt\"], exec: [\"sleep\"] } };\n\
+                  nrv.apply.create(\"one.txt\", \"1\\n\");\nnrv.exec.check(#{ program: \"sleep\", args: [\"30\"] });\nnrv.apply.create(\"two.txt\", \"2\\n\");\n";
+    site.script("scripts/slow.rhai", script);
+    site.nrv(&["approve", "scripts/slow.rhai", "--yes"]).exits(0);
+    site.commit();
+    let mut server = Server::start(&site, &["--yes"], Some(TOKEN));
+    std::thread::scope(|scope| {
+        let call = scope.spawn(|| {
+            let called = std::panic::AssertUnwindSafe(|| {
+                server.call("run_script", &json!({"script": "scripts/slow.rhai"}), &json!({}))
+            });
+            std::panic::catch_unwind(called).ok()
+        });
+        wait_until("the script is in the middle", || site.path("one.txt").exists());
+        server.running.signal(Signal::TERM);
+        drop(call.join());
+    });
+    // A second signal would end it at once.
+    wait_until("the server has ended", || server.running.has_ended());
+    let states: Vec<_> = site.runs().iter().map(|run| run["state"].clone()).collect();
+    assert_eq!(states, [json!("cancelled")]);
+    assert!(!site.path("one.txt").exists() && !site.path("two.txt").exists());
+}
+
+#[test]
 fn addresses_that_other_machines_reach_need_a_certificate() {
     let site = Site::new(1);
     let ran = site.nrv(&["mcp", "--http", "0.0.0.0:0"]).exits(3);

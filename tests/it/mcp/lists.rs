@@ -128,7 +128,8 @@ fn lists_follow_the_policy_and_a_broken_one_is_refused_until_it_is_mended() {
 #[test]
 fn resources_are_runs_of_clients_and_schemas_and_nothing_else() {
     let site = Site::new(1);
-    site.migrate(&[]).exits(0);
+    site.nrv(&["approve", "scripts/migrate_links.rhai", "--yes"]).exits(0);
+    site.migrate(&["--locked"]).exits(0);
     let other = site.last_run().file_name().unwrap().to_str().unwrap().to_owned();
     let mut client = Client::start(&site, &["--yes"], OLD, Word::Nobody);
     let result = client.tool("apply_create", json!({"path": "a.txt", "text": "one\n"}));
@@ -183,6 +184,11 @@ fn approved_scripts_are_prompts_and_their_arguments_complete() {
     for wrong in [json!({"name": "scripts/migrate_links.rhai"}), json!({"name": "none"})] {
         assert_eq!(client.request("prompts/get", wrong)["error"]["code"], -32602);
     }
+    let argument = json!({"name": "glob", "value": ".e"});
+    site.write(".env.local", "x\n");
+    let reference = json!({"type": "ref/prompt", "name": "scripts/migrate_links.rhai"});
+    let hidden = client.request("completion/complete", json!({"ref": reference, "argument": argument}));
+    assert_eq!(hidden["result"]["completion"]["values"], json!([]));
     let reference = json!({"type": "ref/resource", "uri": "nrv://schema/{name}"});
     let completed =
         client.request("completion/complete", json!({"ref": reference, "argument": {"name": "name", "value": "pl"}}));
