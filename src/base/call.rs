@@ -6,6 +6,7 @@
 mod agent;
 mod ask;
 mod graph;
+mod mcp;
 mod node;
 mod patch;
 mod run;
@@ -22,6 +23,7 @@ pub use self::{
     agent::{Model, Promise, STANDARD_TOOLS, Spending, Summon},
     ask::{Ask, Parts},
     graph::check_nodes,
+    mcp::{call_name, tool_of_call},
     node::{Needs, Node, NodeState, Work},
     patch::{Blob, NamedPatch, PlannedFile, Strategy},
     run::Run,
@@ -198,6 +200,12 @@ pub enum Call {
     /// Makes one micro-edit.
     #[serde(rename = "edit.make")]
     EditMake(Box<Edit>),
+    /// The tools of an MCP server that the policy names.
+    #[serde(rename = "mcp.tools")]
+    McpTools {
+        /// The server's name in the policy.
+        server: String,
+    },
     /// Begins an attempt: its changes are kept or undone together at its end.
     #[serde(rename = "attempt.begin")]
     AttemptBegin {},
@@ -424,10 +432,10 @@ pub enum Call {
     /// Records a violation that the workflow found by itself.
     #[serde(rename = "run.record_violation")]
     RunViolation(Violation),
-    /// A call that the program adds to those above.
+    /// A call that the program adds to those above, or a tool of an MCP server.
     #[serde(rename = "custom")]
     Custom {
-        /// The name that the program gave it, such as `tickets.create`.
+        /// The name that the program gave it, such as `tickets.create`; of a tool `mcp.SERVER.TOOL`.
         name: String,
         /// The parameters, by the call's schema.
         params: Value,
@@ -483,12 +491,11 @@ impl Call {
             Call::ApplyPlanned { .. } => "apply.planned",
             Call::EditFind(_) => "edit.find",
             Call::EditMake(_) => "edit.make",
+            Call::McpTools { .. } => "mcp.tools",
             Call::AttemptBegin {} => "attempt.begin",
             Call::AttemptEnd { .. } => "attempt.end",
-            Call::DagBegin { .. } => "dag.begin",
-            Call::DagEnter { .. } => "dag.enter",
-            Call::DagLeave { .. } => "dag.leave",
-            Call::DagEnd { .. } => "dag.end",
+            #[rustfmt::skip]
+            Call::DagBegin { .. } | Call::DagEnter { .. } | Call::DagLeave { .. } | Call::DagEnd { .. } => self.graph_name(),
             Call::AgentSummon(_) => "agent.summon",
             Call::AgentList {} => "agent.list",
             Call::AgentGet { .. } => "agent.get",

@@ -27,12 +27,13 @@ fn work(made: &Arc<AtomicUsize>) -> CustomCall {
         exec_ms: number(params, "exec_ms"),
         tokens: number(params, "tokens"),
         cost: number(params, "cost"),
+        ..Demand::default()
     };
     let handler = move |params: &Value, ctx: &nrv::CustomContext<'_>| {
         made.fetch_add(1, Ordering::Relaxed);
         if params["half"] == true {
-            let Demand { exec_ms, tokens, cost } = ctx.spent.get();
-            ctx.spent.set(Demand { exec_ms: exec_ms / 2, tokens: tokens / 2, cost: cost / 2 });
+            let Demand { exec_ms, tokens, cost, .. } = ctx.spent.get();
+            ctx.spent.set(Demand { exec_ms: exec_ms / 2, tokens: tokens / 2, cost: cost / 2, ..Demand::default() });
         }
         Ok(Value::Null)
     };

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Node, Work};
+use super::{Call, Node, Work};
 use crate::base::error::{Code, Error, nearest};
 
 /// The most nodes that a graph has.
@@ -10,6 +10,18 @@ const MOST: usize = 10_000;
 
 /// The most bytes of an id.
 const LONGEST: usize = 64;
+
+impl Call {
+    /// The name of a call `dag.*`.
+    pub(super) fn graph_name(&self) -> &'static str {
+        match self {
+            Call::DagEnter { .. } => "dag.enter",
+            Call::DagLeave { .. } => "dag.leave",
+            Call::DagEnd { .. } => "dag.end",
+            _ => "dag.begin",
+        }
+    }
+}
 
 /// Checks the nodes of a graph. `invalid_input` names the first one that is wrong: an id that can't be or stands twice, a node that it
 /// waits for and that does not exist, a cycle, no work or several, a proposal of a node that comes later or makes none.

@@ -98,7 +98,7 @@ impl Call {
             | Call::GateEvaluateCommand { .. } | Call::GateEvaluateToolUse { .. } | Call::GateEvaluateEdit { .. }
             | Call::GateConfirm { .. } | Call::GateRequire { .. } | Call::UiStep { .. } | Call::UiProgress { .. }
             | Call::UiTable { .. } | Call::UiShow { .. } | Call::RunBudget {} | Call::RunMetrics {} | Call::RunMetric { .. }
-            | Call::RunViolation(_) | Call::AttemptBegin {} | Call::AttemptEnd { .. } | Call::AgentSummon(_) | Call::AgentList {}
+            | Call::RunViolation(_) | Call::McpTools { .. } | Call::AttemptBegin {} | Call::AttemptEnd { .. } | Call::AgentSummon(_) | Call::AgentList {}
             | Call::AgentGet { .. } | Call::AgentCommit { .. } | Call::AgentReport { .. } | Call::AgentDismiss { .. }
             | Call::AgentAct { .. } | Call::AgentRest { .. } | Call::DagBegin { .. } | Call::DagEnter { .. }
             | Call::DagLeave { .. } | Call::DagEnd { .. } | Call::CommitAdd { .. } => none,

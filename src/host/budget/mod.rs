@@ -95,15 +95,24 @@ pub struct Demand {
     pub tokens: u64,
     /// Money, in millionths of the unit of `budget.cost`.
     pub cost: u64,
+    /// Calls of tools of MCP servers; of `budget.mcp`.
+    pub mcp: u64,
 }
 
 impl Demand {
+    /// The demand of a recorded cost.
+    pub(super) fn of(cost: &event::Cost) -> Self {
+        let event::Cost { exec_ms, tokens, cost, mcp, .. } = *cost;
+        Demand { exec_ms, tokens, cost, mcp }
+    }
+
     /// Both together.
     pub(super) fn and(self, other: Self) -> Self {
         Demand {
             exec_ms: self.exec_ms.saturating_add(other.exec_ms),
             tokens: self.tokens.saturating_add(other.tokens),
             cost: self.cost.saturating_add(other.cost),
+            mcp: self.mcp.saturating_add(other.mcp),
         }
     }
 }
@@ -125,8 +134,8 @@ impl Cost {
     /// As records have it.
     pub(super) fn recorded(&self) -> event::Cost {
         let Cost { files, diff_lines, bytes, demand } = self;
-        let Demand { exec_ms, tokens, cost } = *demand;
-        event::Cost { files: files.len() as u64, diff_lines: *diff_lines, bytes: *bytes, exec_ms, tokens, cost }
+        let Demand { exec_ms, tokens, cost, mcp } = *demand;
+        event::Cost { files: files.len() as u64, diff_lines: *diff_lines, bytes: *bytes, exec_ms, tokens, cost, mcp }
     }
 }
 
@@ -178,9 +187,7 @@ impl Budget {
         spent.calls += more.calls;
         spent.diff_lines += more.diff_lines;
         spent.bytes += more.bytes;
-        spent.demand.exec_ms += more.demand.exec_ms;
-        spent.demand.tokens += more.demand.tokens;
-        spent.demand.cost += more.demand.cost;
+        spent.demand = spent.demand.and(more.demand);
         let files = more.files.into_iter().filter(|path| spent.files.insert(path.clone())).collect();
         Cost { files, diff_lines: more.diff_lines, bytes: more.bytes, demand: more.demand }
     }
@@ -243,7 +250,8 @@ impl Budget {
         let tokens = admit("tokens", used.tokens, demand.tokens, self.limits.tokens)?;
         let cost = admit("cost", used.cost, demand.cost, self.limits.cost.unwrap_or(u64::MAX));
         let cost = cost.map_err(|error| in_units(error, 1e6))?;
-        spent.demand = Demand { exec_ms, tokens, cost };
+        let mcp = admit("mcp", used.mcp, demand.mcp, self.limits.mcp)?;
+        spent.demand = Demand { exec_ms, tokens, cost, mcp };
         Ok(())
     }
 
@@ -272,6 +280,7 @@ impl Budget {
         demand.exec_ms = settle(demand.exec_ms, reserved.exec_ms, actual.exec_ms);
         demand.tokens = settle(demand.tokens, reserved.tokens, actual.tokens);
         demand.cost = settle(demand.cost, reserved.cost, actual.cost);
+        demand.mcp = settle(demand.mcp, reserved.mcp, actual.mcp);
     }
 
     /// Reserves files, lines and bytes for a change; all or nothing. A file that the run changed already is not counted again.
@@ -288,10 +297,7 @@ impl Budget {
         let mut spent = self.spent();
         self.admit_change(&spent, cost)?;
         spent.take(cost);
-        let (demand, took) = (&mut spent.demand, cost.demand);
-        demand.exec_ms = demand.exec_ms.saturating_add(took.exec_ms);
-        demand.tokens = demand.tokens.saturating_add(took.tokens);
-        demand.cost = demand.cost.saturating_add(took.cost);
+        spent.demand = spent.demand.and(cost.demand);
         Ok(())
     }
 
@@ -347,6 +353,10 @@ impl Budget {
             "exec_ms": row(spent.demand.exec_ms, self.limits.exec_s.saturating_mul(1000)),
             "tokens": row(spent.demand.tokens, self.limits.tokens),
         });
+        // A run that uses no such tool has the same reply as one of a release without them.
+        if spent.demand.mcp > 0 {
+            budget["mcp"] = row(spent.demand.mcp, self.limits.mcp);
+        }
         if let Some(limit) = self.limits.cost {
             budget["cost_millionths"] = row(spent.demand.cost, limit);
         }
@@ -465,7 +475,7 @@ mod tests {
     #[test]
     fn what_calls_ask_for_themselves_is_reserved_and_settled() {
         let limits = policy::Budget { exec_s: 2, tokens: 100, cost: Some(1_500_000), ..policy::Budget::default() };
-        let ask = |exec_ms, tokens, cost| Demand { exec_ms, tokens, cost };
+        let ask = |exec_ms, tokens, cost| Demand { exec_ms, tokens, cost, mcp: 0 };
         for (ok, more, name, words) in [
             (ask(2000, 0, 0), ask(1, 0, 0), "exec_s", "limit 2, used 2, asked 0.001"),
             (ask(0, 100, 0), ask(0, 1, 0), "tokens", "limit 100, used 100, asked 1"),

@@ -281,9 +281,7 @@ impl Past {
                         spent.calls += 1;
                         spent.diff_lines += cost.diff_lines;
                         spent.bytes += cost.bytes;
-                        spent.demand.exec_ms += cost.exec_ms;
-                        spent.demand.tokens += cost.tokens;
-                        spent.demand.cost += cost.cost;
+                        spent.demand = spent.demand.and(Demand::of(&cost));
                     }
                 }
                 _ => {}
@@ -310,7 +308,7 @@ impl Past {
                 // What it says that it took has in it what was lost before.
                 Event::Call(call) if under_way.is_some_and(|(seq, _)| session(seq) == session(record.seq)) => {
                     let event::Cost { tokens, cost, .. } = call.cost.unwrap_or_default();
-                    lost = Demand { exec_ms: 0, tokens, cost };
+                    lost = Demand { tokens, cost, ..Demand::default() };
                     under_way = None;
                 }
                 _ => {}
@@ -409,7 +407,7 @@ fn was_seen(records: &[Record], position: &str) -> bool {
 /// The most that a request may have taken.
 fn reserved(sent: &LlmSent) -> Demand {
     let Reserved { tokens, cost } = sent.reserved;
-    if sent.is_recorded() { Demand::default() } else { Demand { exec_ms: 0, tokens, cost } }
+    if sent.is_recorded() { Demand::default() } else { Demand { tokens, cost, ..Demand::default() } }
 }
 
 /// The error of a run that came to its end before it had made the calls that its record holds.

@@ -169,8 +169,9 @@ impl Replay<'_> {
 
     /// Returns the recorded budget use of a call. A change that uses other files or lines is a divergence.
     fn cost(&self, made: &Made, changes: &[Change]) -> Result<Cost, Stop> {
-        let event::Cost { files: n_files, diff_lines, bytes, exec_ms, tokens, cost } = made.call.whole_cost();
-        let demand = Demand { exec_ms, tokens, cost };
+        let cost = made.call.whole_cost();
+        let event::Cost { files: n_files, diff_lines, bytes, .. } = cost;
+        let demand = Demand::of(&cost);
         if n_files + diff_lines + bytes == 0 {
             return Ok(Cost { demand, ..Cost::default() });
         }

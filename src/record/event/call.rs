@@ -69,12 +69,15 @@ pub struct Cost {
     /// Money, in millionths.
     #[serde(skip_serializing_if = "is_zero")]
     pub cost: u64,
+    /// Calls of tools of MCP servers.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub mcp: u64,
 }
 
 impl Cost {
     /// The amounts that are not zero, by name.
     pub fn amounts(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
-        let Cost { files, diff_lines, bytes, exec_ms, tokens, cost } = *self;
+        let Cost { files, diff_lines, bytes, exec_ms, tokens, cost, mcp } = *self;
         let all = [
             ("files", files),
             ("diff_lines", diff_lines),
@@ -82,6 +85,7 @@ impl Cost {
             ("exec_ms", exec_ms),
             ("tokens", tokens),
             ("cost", cost),
+            ("mcp", mcp),
         ];
         all.into_iter().filter(|(_, amount)| *amount > 0)
     }

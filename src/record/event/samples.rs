@@ -115,7 +115,7 @@ fn end(state: State) -> Box<RunEnd> {
 }
 
 fn call() -> Box<Call> {
-    let cost = Cost { files: 1, diff_lines: 2, bytes: 3, exec_ms: 4, tokens: 5, cost: 6 };
+    let cost = Cost { files: 1, diff_lines: 2, bytes: 3, exec_ms: 4, tokens: 5, cost: 6, mcp: 7 };
     let by = AnsweredBy {
         provider: Some(text("p")),
         model: Some(text("m")),

@@ -2,7 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{key, parse, provider::LlmProvider, settings::Adapter};
+use super::{
+    key, parse,
+    provider::LlmProvider,
+    settings::{Adapter, McpServer},
+};
 use crate::base::error::Error;
 
 /// The JSON Schema (draft 2020-12) of `nrv.toml`: every key with its form, what it is for, and its default.
@@ -12,9 +16,14 @@ pub fn json_schema() -> Result<Value, Error> {
     defaults["adapters"]["*"] = json!(Adapter::default());
     defaults["llm"]["providers"]["*"] = json!(LlmProvider::default());
     defaults["llm"]["providers"]["*"]["dialect"] = Value::Null;
+    defaults["mcp"]["servers"]["*"] = json!(McpServer::default());
+    for required in ["command", "tools"] {
+        defaults["mcp"]["servers"]["*"][required] = Value::Null;
+    }
     let mut schema = table("", &defaults);
     schema["properties"]["llm"]["properties"]["providers"]["additionalProperties"]["required"] = json!(["dialect"]);
     schema["properties"]["language_servers"]["additionalProperties"]["required"] = json!(["command", "languages"]);
+    schema["properties"]["mcp"]["properties"]["servers"]["additionalProperties"]["required"] = json!(["tools"]);
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema["title"] = json!("nrv.toml");
     schema["description"] =
@@ -91,6 +100,7 @@ mod tests {
         let lines = found.iter().filter(|(_, schema)| !schema["default"].is_null());
         let mut text: String = lines.map(|(path, schema)| format!("{path} = {}\n", schema["default"])).collect();
         text.push_str("llm.providers.x.dialect = \"heuristic\"\n");
+        text.push_str("mcp.servers.x.command = [\"a\"]\nmcp.servers.x.tools = [\"b\"]\n");
         assert!(
             text.contains("budget.bytes = \"256MiB\"\n") && text.contains("adapters.x.max_files = 5000\n"),
             "{text}"
@@ -99,6 +109,9 @@ mod tests {
         assert_eq!(settings.adapters.named.remove("x"), Some(Adapter::default()));
         let provider = LlmProvider { dialect: "heuristic".to_owned(), ..LlmProvider::default() };
         assert_eq!(settings.llm.providers.remove("x"), Some(provider));
+        let (command, tools) = (vec!["a".to_owned()], vec!["b".to_owned()]);
+        let server = McpServer { command, tools, ..McpServer::default() };
+        assert_eq!(settings.mcp.servers.remove("x"), Some(server));
         assert_eq!(&settings, Policy::default().settings());
     }
 
@@ -107,7 +120,7 @@ mod tests {
     fn every_key_reaches_a_setting() {
         for key in key::KEYS.iter() {
             let path = key.path.replace('*', "x");
-            // Providers and language servers need other keys beside each.
+            // Providers and servers need other keys beside each.
             let beside = match path.strip_prefix("llm.providers.x.") {
                 Some("dialect" | "base_url") => {
                     "llm.providers.x.dialect = \"ollama\"\nllm.providers.x.base_url = \"http://a\""
@@ -116,6 +129,12 @@ mod tests {
                 Some(_) => "llm.providers.x.dialect = \"ollama\"\nllm.providers.x.base_url = \"http://a\"",
                 None if path.starts_with("language_servers.x.") => {
                     "language_servers.x.command = [\"a\"]\nlanguage_servers.x.languages = [\"go\"]"
+                }
+                None if path.starts_with("mcp.servers.x.token") || path == "mcp.servers.x.url" => {
+                    "mcp.servers.x.url = \"http://a\"\nmcp.servers.x.tools = [\"a\"]"
+                }
+                None if path.starts_with("mcp.servers.x.") => {
+                    "mcp.servers.x.command = [\"a\"]\nmcp.servers.x.tools = [\"a\"]"
                 }
                 None => "",
             };

@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Adapter, Exec, Sandbox, Settings,
+    Adapter, Exec, McpServer, Sandbox, Settings,
     exec::quoted,
     provider::{COMMAND, LlmProvider},
     rules::AllowedCommand,
@@ -45,8 +45,10 @@ impl Entrusted {
             || !adapters.is_empty()
             || !commitments.is_empty()
             || !settings.language_servers.is_empty()
+            || settings.mcp.servers.values().any(McpServer::starts_program)
             || settings.llm.providers.values().any(is_program);
-        let sends = settings.llm.providers.values().any(LlmProvider::needs_trust_to_send);
+        let sends = settings.llm.providers.values().any(LlmProvider::needs_trust_to_send)
+            || settings.mcp.servers.values().any(|server| server.url.is_some());
         if !starts && !sends {
             return Ok(None);
         }
@@ -59,6 +61,9 @@ impl Entrusted {
         }
         if !settings.language_servers.is_empty() {
             tables["language_servers"] = json!(settings.language_servers);
+        }
+        if !settings.mcp.servers.is_empty() {
+            tables["mcp_servers"] = json!(settings.mcp.servers);
         }
         let sha256 = json::sha256(&tables)?;
         Ok(Some(Entrusted { sha256, told: told(settings), starts, sends }))
@@ -148,6 +153,7 @@ fn told(settings: &Settings) -> Vec<String> {
             "a rename starts the language server `{name}`, `{command}`, without the network, on a view of the tree that is thrown away"
         ));
     }
+    told.extend(settings.mcp.servers.iter().map(|(name, server)| mcp_server(name, server)));
     for one in &settings.commitments {
         let Some(command) = command(&one.assertion) else { continue };
         let words = [&command["program"]].into_iter().chain(command["args"].as_array().into_iter().flatten());
@@ -156,10 +162,34 @@ fn told(settings: &Settings) -> Vec<String> {
     }
     told.extend(settings.llm.providers.iter().filter_map(|(name, provider)| asked(name, provider)));
     let commits = settings.commitments.iter().any(|one| command(&one.assertion).is_some());
-    if !settings.exec.allow.is_empty() || !settings.language_servers.is_empty() || commits {
+    let serves = !settings.language_servers.is_empty() || settings.mcp.servers.values().any(McpServer::starts_program);
+    if !settings.exec.allow.is_empty() || serves || commits {
         told.extend(loosened(&settings.exec));
     } else if settings.adapters.named.values().any(Adapter::starts_program) && !settings.exec.read.is_empty() {
         told.push(format!("adapters may read {}", named(&settings.exec.read)));
+    }
+    told
+}
+
+/// The sentence about a server of tools.
+fn mcp_server(name: &str, server: &McpServer) -> String {
+    let tools = named(&server.tools);
+    if let Some(url) = &server.url {
+        let token = server.token_env.as_ref().map(|variable| format!(", with the token in `{variable}`"));
+        let token =
+            token.or_else(|| server.token_file.as_ref().map(|file| format!(", with the token in the file `{file}`")));
+        return format!(
+            "calls of the tools {tools} of the MCP server `{name}` go to `{url}`{}",
+            token.unwrap_or_default()
+        );
+    }
+    let network = if server.network { "with" } else { "without" };
+    let mut told = format!(
+        "the tools {tools} of the MCP server `{name}` start `{}`, {network} the network, on a view of the tree that is thrown away",
+        server.command.join(" ")
+    );
+    if !server.env.is_empty() {
+        told.push_str(&format!(", with the variables {} of your environment", named(&server.env)));
     }
     told
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::{
     Adapter, Adapters, Budget, Calls, Ci, Confirm, Destructive, DiffSize, Evaluators, Exec, Gates, LanguageServer, Llm,
-    LlmPrices, LlmProvider, LlmTimeouts, Mcp, Net, Paths, Retention, Run, Script, Secrets, Settings, Tools,
+    LlmPrices, LlmProvider, LlmTimeouts, Mcp, McpServer, Net, Paths, Retention, Run, Script, Secrets, Settings, Tools,
     table::{Key, Table},
 };
 use crate::base::frame::Limits;
@@ -35,6 +35,8 @@ const TABLES: &[Table] = &[
     LlmPrices::TABLE,
     LlmTimeouts::TABLE,
     Mcp::TABLE,
+    Table { path: "mcp.servers", doc: "Servers of the Model Context Protocol, by name.", keys: &[] },
+    McpServer::TABLE,
     Net::TABLE,
     Paths::TABLE,
     Retention::TABLE,

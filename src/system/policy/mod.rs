@@ -14,6 +14,7 @@ mod hosts;
 mod key;
 mod language_server;
 mod llm;
+mod mcp;
 mod merge;
 mod network;
 mod parse;
@@ -44,8 +45,8 @@ pub use self::{
     },
     settings::{
         Adapter, Adapters, Budget, BudgetCeiling, Calls, Ci, Confirm, ConfirmMode, Destructive, DiffSize, EVALUATORS,
-        Evaluators, Exec, Gates, LanguageServer, Mcp, Net, OnFailure, OnUnverified, Paths, Retention, Run, Sandbox,
-        Script, Secrets, Settings, Tools,
+        Evaluators, Exec, Gates, LanguageServer, Mcp, McpServer, Net, OnFailure, OnUnverified, Paths, Retention, Run,
+        Sandbox, Script, Secrets, Settings, Tools,
     },
 };
 use self::{glob::PathSet, hosts::HostSet};
@@ -170,7 +171,8 @@ impl Policy {
         if let Some((key, why)) = llm::wrong(&settings.llm, &lines) {
             return Err(refused(file, lines.get(&key), &key, &why));
         }
-        if let Some((key, why)) = language_server::wrong(&settings.language_servers) {
+        let servers = language_server::wrong(&settings.language_servers).or_else(|| mcp::wrong(&settings.mcp.servers));
+        if let Some((key, why)) = servers {
             return Err(refused(file, lines.get(&key), &key, &why));
         }
         let sha256 = hash(&settings, &[])?;
@@ -297,6 +299,8 @@ impl Policy {
         let settings = &mut policy.settings;
         settings.confirm = Confirm { auto: settings.confirm.auto.clone(), ..Confirm::default() };
         settings.exec.network = false;
+        settings.mcp.servers.retain(|_, server| server.url.is_none());
+        settings.mcp.servers.values_mut().for_each(|server| server.network = false);
         settings.net.hosts.clear();
         settings.adapters.named.values_mut().for_each(|adapter| adapter.http_samples = 0);
         policy.net = HostSet::new(&[])

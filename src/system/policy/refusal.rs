@@ -5,6 +5,7 @@ use super::{
     glob::{Lack, PathSet},
 };
 use crate::base::{
+    call::tool_of_call,
     error::{Code, Error},
     path::{RepoPath, earlier, protected},
 };
@@ -136,7 +137,8 @@ impl Policy {
             return self.parts.iter().find_map(|part| part.call_refusal(name, needs_permission));
         }
         let key = "calls.approved";
-        let approved = self.settings.calls.approved.as_ref();
+        // Of the tools of servers the policy lists those that may be used.
+        let approved = self.settings.calls.approved.as_ref().filter(|_| tool_of_call(name).is_none());
         if approved.is_some_and(|list| !list.iter().any(|known| known == name)) {
             return Some(Refusal {
                 code: Code::NotApproved,

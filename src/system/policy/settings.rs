@@ -30,7 +30,7 @@ table! {
             Form::Rows(Commitment::COLUMNS);
         exec: Exec = Exec::default(), Exec::strictest, "`[exec]` and `[[exec.allow]]`.";
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-        language_servers: BTreeMap<String, LanguageServer> = BTreeMap::new(), alike, "`[language_servers.NAME]`.";
+        language_servers: BTreeMap<String, LanguageServer> = BTreeMap::new(), language_servers, "`[language_servers.NAME]`.";
         llm: Llm = Llm::default(), llm, "`[llm]` and `[llm.providers.NAME]`.";
         #[serde(skip_serializing_if = "Mcp::is_default")]
         mcp: Mcp = Mcp::default(), Mcp::strictest, "`[mcp]`.";
@@ -206,6 +206,7 @@ table! {
         bytes: u64 = 256 << 20, smallest, "Bytes that a run may write in all.", Form::Size;
         wall_s: u64 = 7200, smallest, "Seconds that a run may take from start to end.", Form::Count(0);
         exec_s: u64 = 1800, smallest, "Seconds that programs which a run starts may take in all.", Form::Count(0);
+        mcp: u64 = 1000, smallest, "Calls of tools of MCP servers that a run may make.", Form::Count(0), later;
         tokens: u64 = 200_000, smallest, "Tokens of language models that a run may use.", Form::Count(0);
         cost: Option<u64> = None, limit,
             "Money that calls of a run may cost, such as 2.5; without it, no limit.", Form::Millionths;
@@ -291,9 +292,33 @@ table! {
 }
 
 table! {
-    Mcp at "mcp", "The server of `nrv mcp`." {
+    Mcp at "mcp", "The server of `nrv mcp`, and servers whose tools runs may use." {
         idle: u64 = 60, smallest,
             "The time after which the run of a client that makes no call is sealed; the next call begins another.", Form::Duration;
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        servers: BTreeMap<String, McpServer> = BTreeMap::new(), mcp_servers, "`[mcp.servers.NAME]`.";
+    }
+}
+
+table! {
+    McpServer at "mcp.servers.*",
+    "A server of the Model Context Protocol, by its name. A program is confined as `[exec]` says, and nothing that it writes to the tree stays." {
+        command: Vec<String> = Vec::new(), last,
+            "The program and its arguments, which speaks over its standard streams: a file in the workspace, an absolute path, or a name of the `PATH`. Either this or `url` has to be given.",
+            Form::Names;
+        url: Option<String> = None, last,
+            "Where the server is, such as \"https://mcp.example.com/mcp\"; without user, password and query.", Form::Url;
+        tools: Vec<String> = Vec::new(), last,
+            "Names of the tools that runs may use. `nrv mcp approve` pins the definition of each.", Form::Names;
+        token_env: Option<String> = None, last,
+            "The name of the variable of nrv's environment that holds the bearer token for `url`; never the token itself.", Form::Text;
+        token_file: Option<String> = None, last,
+            "The file outside of the workspace that holds the bearer token for `url`; `~/` is the home.", Form::Path;
+        env: Vec<String> = Vec::new(), last,
+            "Names of the variables that the program gets of nrv's own environment, beside those of `exec.env`.", Form::Names;
+        network: bool = false, last, "Permits the program to use the network.", Form::Flag;
+        timeout_ms: u64 = 60_000, last,
+            "How long one call may take, in milliseconds; for the first one that includes the start of the server.", Form::Count(1);
     }
 }
 
@@ -385,14 +410,28 @@ fn adapters(one: &BTreeMap<String, Adapter>, other: &BTreeMap<String, Adapter>) 
     one.keys().chain(other.keys()).map(merged).collect()
 }
 
-/// The language servers that both policies have, in the same words.
-fn alike(
+/// The language servers that both policies have.
+fn language_servers(
     one: &BTreeMap<String, LanguageServer>,
     other: &BTreeMap<String, LanguageServer>,
 ) -> BTreeMap<String, LanguageServer> {
-    let common = |(name, one): (&String, &LanguageServer)| {
+    alike(one, other, LanguageServer::strictest)
+}
+
+/// The MCP servers that both policies have.
+fn mcp_servers(one: &BTreeMap<String, McpServer>, other: &BTreeMap<String, McpServer>) -> BTreeMap<String, McpServer> {
+    alike(one, other, McpServer::strictest)
+}
+
+/// The settings that both have by the same name, in the same words.
+fn alike<T: PartialEq>(
+    one: &BTreeMap<String, T>,
+    other: &BTreeMap<String, T>,
+    strictest: impl Fn(&T, &T) -> T,
+) -> BTreeMap<String, T> {
+    let common = |(name, one): (&String, &T)| {
         let other = other.get(name).filter(|other| *other == one)?;
-        Some((name.clone(), LanguageServer::strictest(one, other)))
+        Some((name.clone(), strictest(one, other)))
     };
     one.iter().filter_map(common).collect()
 }

@@ -167,6 +167,12 @@ impl Workspace {
         Ok(Workspace { root: absolute, handle })
     }
 
+    /// The same folder for another thread, whatever its path leads to by now.
+    pub fn duplicate(&self) -> Result<Self, Error> {
+        let handle = self.handle.try_clone().map_err(|error| Error::io(self.root.display(), &error))?;
+        Ok(Workspace { root: self.root.clone(), handle })
+    }
+
     /// The root of the workspace that a folder belongs to: the nearest parent with `nrv.toml` or `.git`, else the folder.
     pub fn discover(start: &Path) -> PathBuf {
         let is_root = |folder: &&Path| folder.join("nrv.toml").exists() || folder.join(".git").exists();

@@ -14,7 +14,7 @@ use crate::base::{
 };
 
 /// Proposed contents by path; none for a file that is to be removed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overlay(BTreeMap<RepoPath, Option<Content>>);
 
 impl Overlay {

@@ -153,7 +153,7 @@ impl Flight {
         Demand {
             tokens,
             cost: self.provider.settings.prices.map_or(0, |prices| cost(prices, [input, cached, output])),
-            exec_ms: 0,
+            ..Demand::default()
         }
     }
 
@@ -266,7 +266,8 @@ impl Flight {
             Err(_) => (most, true),
         };
         let sum = |one: u64, each: u64| one.saturating_add(each.saturating_mul(self.failed));
-        (Demand { exec_ms: 0, tokens: sum(last.tokens, most.tokens), cost: sum(last.cost, most.cost) }, is_estimated)
+        let (tokens, cost) = (sum(last.tokens, most.tokens), sum(last.cost, most.cost));
+        (Demand { tokens, cost, ..Demand::default() }, is_estimated)
     }
 }
 
