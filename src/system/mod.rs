@@ -7,6 +7,7 @@ pub mod git;
 pub mod journal;
 pub mod language_server;
 pub mod lock;
+pub mod mcp_client;
 pub mod net;
 pub mod plain_file;
 pub mod policy;

@@ -52,7 +52,7 @@ const PARSERS: &[(&str, &str)] = &[
 /// The owners of one effect each. They know the base and these three, not each other.
 const SHARED: &[&str] = &["clock", "plain_file", "threads"];
 const OWNERS: &[&str] =
-    &["git", "language_server", "lock", "net", "policy", "process", "schema", "signature", "workspace"];
+    &["git", "language_server", "lock", "mcp_client", "net", "policy", "process", "schema", "signature", "workspace"];
 
 /// Typed request in, typed reply or change set out. They know the floors below, not each other.
 const SERVICES: &[&str] = &["adapter", "apply", "assertion", "code", "edit", "exec", "gate", "llm", "prompt"];
@@ -73,7 +73,7 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     ("worker", &[SHARED]),
     // Packs from elsewhere: git fetches them into a private folder, and their files become changes.
     ("pack", &[&["exec", "git", "process", "workspace"]]),
-    ("script", &[SHARED, &["policy", "process", "schema", "worker", "pack", "host"]]),
+    ("script", &[SHARED, &["mcp_client", "policy", "process", "schema", "worker", "pack", "host"]]),
     // Runs scripts in private copies of the inputs of cases, and compares trees. It returns the changes of an update as data.
     ("cases", &[SHARED, &["policy", "workspace", "host", "script"]]),
     // Adapters of users: a worker's process proposes, and the verifier's process runs the other functions by itself.
@@ -132,13 +132,13 @@ const SYSTEM_CRATES: &[(&str, &[&str])] = &[
     ("nix", &["process"]),
     ("ring", &["net", "signature"]),
     // It speaks a protocol on streams that `net` or the program opened.
-    ("rmcp", &["mcp"]),
+    ("rmcp", &["mcp", "mcp_client"]),
     // `exec` asks for the attributes by which an overlay marks its folders; `record` and `lock` name a flag of `open`, and `plain_file`
     // opens files without waiting for them.
     ("rustix", &["cli", "exec", "guest", "journal", "lock", "plain_file", "process", "record", "workspace"]),
     ("seccompiler", &["process"]),
     ("signal_hook", &["cli"]),
-    ("tokio", &["mcp"]),
+    ("tokio", &["mcp", "mcp_client"]),
     ("tokio_rustls", &["mcp"]),
     ("tokio_util", &["mcp"]),
     ("ureq", &["net"]),

@@ -1,0 +1,48 @@
+//! Servers of the Model Context Protocol: programs and hosts that offer tools, asked by the official SDK.
+//!
+//! Nothing here trusts a server: what it sends is bounded, its own questions are declined, and its definitions are data that the
+//! caller compares with those that a person approved. `pipes` carries lines to
+//! programs, `web` requests to URLs, `definition` reads definitions, and `client` asks.
+
+mod client;
+mod definition;
+mod pipes;
+mod web;
+
+use serde_json::Value;
+
+pub use self::{
+    client::{Client, Named, failed},
+    definition::Definition,
+    pipes::{Heard, Pipes, Said, pipes},
+    web::{Answer, Post, Web},
+};
+use crate::base::pulse::Pulse;
+
+/// The caller's part in a request.
+#[derive(Clone, Copy)]
+pub struct Caller<'c> {
+    /// Milliseconds until the request is given up.
+    pub timeout_ms: u64,
+    /// Returns an error as soon as the request has to stop.
+    pub pulse: Pulse<'c>,
+}
+
+/// The reply of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// The parts of the reply, as the protocol has them.
+    pub content: Vec<Value>,
+    /// The reply as one value; none if the tool gives none.
+    pub structured: Option<Value>,
+    /// True if the tool says that it failed.
+    pub is_error: bool,
+}
+
+impl Reply {
+    /// The texts among the parts, each from a new line on.
+    pub fn text(&self) -> String {
+        let texts = self.content.iter().filter(|part| part["type"] == "text").filter_map(|part| part["text"].as_str());
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
