@@ -81,8 +81,9 @@ pub use self::{
         toolkit::{self, Toolkit, micro::MicroChangeToolkit},
     },
     host::{
-        Agent, AgentState, Agents, Answer, Calls, Context, CustomCall, CustomContext, Demand, Event, Finished, Flags,
-        Host, Options, Position, Positions, Question, Request, Resumption, Ruling, Silent, Sink, State,
+        Agent, AgentState, Agents, Answer, ApprovedTools, Calls, Context, CustomCall, CustomContext, Demand, Event,
+        Finished, Flags, Host, Options, Position, Positions, Question, Request, Resumption, Ruling, Silent, Sink,
+        State,
     },
     script::{Invocation, resume, run_file},
     service::{

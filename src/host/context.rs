@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use super::{Calls, Orchestrators, Trust, callbacks::Agents};
+use super::{ApprovedTools, Calls, Orchestrators, Trust, callbacks::Agents};
 use crate::{
     base::{
         error::{Code, Error},
@@ -57,6 +57,8 @@ pub struct Options {
     pub adapters: Adapters,
     /// The calls that the program adds to nrv's own.
     pub calls: Calls,
+    /// The tools of MCP servers that a person has approved.
+    pub tools: ApprovedTools,
     /// Providers of language models beside those of the policy.
     pub orchestrators: Orchestrators,
     /// How the servers of language models are reached.
@@ -88,6 +90,7 @@ impl std::fmt::Debug for Options {
             clock,
             adapters,
             calls,
+            tools,
             orchestrators,
             network,
             program,
@@ -105,6 +108,7 @@ impl std::fmt::Debug for Options {
             .field("clock", clock)
             .field("adapters", adapters)
             .field("calls", calls)
+            .field("tools", tools)
             .field("orchestrators", orchestrators)
             .field("network", network)
             .field("program", program)
@@ -126,6 +130,7 @@ impl Default for Options {
             clock: Clock::System,
             adapters: Adapters::default(),
             calls: Calls::default(),
+            tools: ApprovedTools::default(),
             orchestrators: Orchestrators::default(),
             network: Way::default(),
             program: Program::ReExec,

@@ -107,6 +107,7 @@ pub use self::{
     budget::Demand,
     call::{
         adapter::describe_adapter,
+        approved_tools::ApprovedTools,
         custom::{Calls, CustomCall, CustomContext},
         llm::{
             Tape, Told,
@@ -114,6 +115,7 @@ pub use self::{
             providers::{Listed, Probed, Reached, probe_provider, providers, reach_provider},
             tape_of,
         },
+        mcp_session::mcp_tools,
         verifier::{Verified, verify_again},
     },
     callbacks::Agents,

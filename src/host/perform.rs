@@ -143,7 +143,7 @@ impl Host<'_> {
             Call::RunMetrics {} => Ok(self.tally.describe(&self.run.budget, &self.ledger.attempts)),
             Call::RunMetric { name, value } => self.tally.add_metric(name, value),
             Call::RunViolation(violation) => self.tally.add_violation(&self.run.policy, violation, sink),
-            Call::Custom { name, params } => custom(&mut self.pipeline(position, sink), call, name, params),
+            Call::McpTools { .. } | Call::Custom { .. } => custom(&mut self.pipeline(position, sink), call),
         }
     }
 

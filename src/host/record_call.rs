@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     base::{
-        call::Call,
+        call::{Call, tool_of_call},
         error::{Code, Error},
     },
     host::{
@@ -82,7 +82,7 @@ impl Recorder<'_> {
         let mut cost = cost.recorded();
         let mut volatile =
             CallTimes { duration_ms: Some(watch.elapsed_ms()), cost: None, reply: outcome.volatile.reply.clone() };
-        if matches!(call, Call::ExecRun(_)) && cost.exec_ms > 0 {
+        if takes_time(call) && cost.exec_ms > 0 {
             volatile.cost = Some(ExecTime { exec_ms: std::mem::take(&mut cost.exec_ms) });
         }
         let Recorded { name, args } = form;
@@ -163,6 +163,15 @@ impl Recorder<'_> {
         let (room, go_on) = (|bytes| self.room(bytes), || self.go_on());
         let hash = self.keeper.keep_within(content, Permit { room: &room, go_on: &go_on }).map_err(unkept)?;
         Ok(packed_form(&hash, content.len()))
+    }
+}
+
+/// True for a call whose time is of this run only: a program works on it.
+fn takes_time(call: &Call) -> bool {
+    match call {
+        Call::ExecRun(_) | Call::McpTools { .. } => true,
+        Call::Custom { name, .. } => tool_of_call(name).is_some(),
+        _ => false,
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
         error::{Code, Error},
         json,
     },
-    service::gate::{self, Rules, Subject, Text, Verdict},
+    service::gate::{self, Offered, Rules, Subject, Text, Verdict},
     system::policy::{OnFailure, Policy},
 };
 
@@ -54,7 +54,9 @@ impl Terms<'_> {
     /// Returns the verdict of the gates on a call.
     pub(super) fn judge_call(&self, call: &Call) -> Verdict {
         let Options { adapters, calls, .. } = &self.context.options;
-        let (adapters, calls) = (adapters.names(), calls.offered());
+        let tools = self.policy.mcp_calls();
+        let (adapters, mut calls) = (adapters.names(), calls.offered());
+        calls.extend(Offered::of_tools(&tools));
         let judged = route::judged(&self.policy, &self.context.options.orchestrators, call);
         // A client knows tools by the names of an agent's. Whoever only asks the gates uses none.
         let tool = call.agent_tool().filter(|_| self.origin == Origin::Client);

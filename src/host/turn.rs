@@ -1,6 +1,6 @@
 //! The call that is being answered: what it reserved, and what the run keeps of it.
 
-use super::{ahead::Ahead, budget::Cost, reply};
+use super::{ahead::Ahead, budget::Cost, call::mcp_session::Servers, reply};
 use crate::{
     base::{
         call::Call,
@@ -21,6 +21,8 @@ pub(super) struct Turn {
     pub(super) ahead: Ahead,
     /// True if the last call was not answered, since the run waits for something.
     pub(super) waits: bool,
+    /// The servers of tools that calls have started.
+    pub(super) servers: Servers,
 }
 
 impl Turn {

@@ -9,24 +9,30 @@ use serde_json::Value;
 
 use crate::{
     base::{
-        call::Call,
+        call::{Call, tool_of_call},
         error::{Code, Error},
         text,
     },
     host::{
-        call::custom::{CustomCall, CustomContext, Effect, Offer},
+        call::{
+            custom::{CustomCall, CustomContext, Effect, Offer},
+            mcp,
+        },
         change::pipeline::Pipeline,
     },
     system::schema::Schema,
 };
 
-/// Answers a call that the program adds. What may have an effect is in the record, on the disk, before it is done.
-pub(in crate::host) fn custom(
-    pipeline: &mut Pipeline<'_, '_>,
-    call: &Call,
-    name: &str,
-    params: &Value,
-) -> Result<Value, Error> {
+/// Answers a call that the program adds, or one to an MCP server. What may have an effect is in the record, on the disk, before it is done.
+pub(in crate::host) fn custom(pipeline: &mut Pipeline<'_, '_>, call: &Call) -> Result<Value, Error> {
+    let (name, params) = match call {
+        Call::McpTools { server } => return mcp::tools(pipeline, server),
+        Call::Custom { name, params } if tool_of_call(name).is_some() => {
+            return mcp::call_tool(pipeline, call, (name, params));
+        }
+        Call::Custom { name, params } => (name, params),
+        _ => return Err(Error::new(Code::Internal, format!("`{}` is served elsewhere", call.name()))),
+    };
     let context = pipeline.run.context;
     let Some(Offer { call: custom, schema }) = context.options.calls.find(name) else {
         return Err(Error::new(Code::NotFound, format!("there is no call `{name}`")));

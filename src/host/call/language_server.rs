@@ -10,16 +10,13 @@ use std::{
         mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender},
     },
     thread::ScopedJoinHandle,
-    time::Duration,
 };
 
-use serde_json::json;
-
+use super::server_process::{GOODBYE, KEPT, TICK, explained};
 use crate::{
     base::{
         call::Run,
         error::{Code, Error},
-        text::{escape, shortened},
     },
     host::terms::Terms,
     service::exec::{self, Conversation, Done, Prepared},
@@ -34,18 +31,6 @@ use crate::{
 
 /// Pieces of output that wait to be read.
 const PIECES: usize = 64;
-
-/// The wait for a server to end by itself after good-bye.
-const GOODBYE: Duration = Duration::from_secs(2);
-
-/// The interval between checks for a cancellation.
-const TICK: Duration = Duration::from_millis(20);
-
-/// Bytes of its output that are kept.
-const KEPT: u64 = 64 << 10;
-
-/// Characters of its stderr that an error shows.
-const SHOWN: usize = 500;
 
 /// The servers of a policy, and the surroundings of commands in which they start.
 pub(super) struct PolicyServers<'a> {
@@ -190,18 +175,4 @@ fn started(start: &Receiver<(PathBuf, File)>, caller: &Caller<'_>) -> Result<Opt
 
 fn joined(server: ScopedJoinHandle<'_, Result<Done, Error>>) -> Result<Done, Error> {
     server.join().map_err(|_| Error::new(Code::Internal, "the thread of a language server panicked"))?
-}
-
-/// The error with the reason for which the server ended, as far as that is known.
-fn explained(error: Error, done: &Done) -> Error {
-    let ended = &done.ended;
-    let stderr = ended.stderr.tail.as_ref().unwrap_or(&ended.stderr.head);
-    let said = String::from_utf8_lossy(stderr);
-    let error = match (error.code(), ended.exceeded, ended.status) {
-        (Code::CommandFailed, Some(bound), _) => error.detail("exceeded", json!(bound)),
-        (Code::CommandFailed, None, Some(status)) => error.detail("status", status),
-        _ => error,
-    };
-    let said = said.trim();
-    if said.is_empty() { error } else { error.detail("stderr", escape(&shortened(said, SHOWN))) }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::history::check_same;
 use crate::{
     base::{
-        call::Call,
+        call::{Call, tool_of_call},
         error::{Code, Error},
         json,
     },
@@ -59,8 +59,10 @@ impl Host<'_> {
         let standing = past.standing_at(position);
         match (call, &standing) {
             (Call::Custom { name, .. }, _) => {
-                let effect = self.run.context.options.calls.effect(name);
-                return self.settle_outside(position, call, (name, intent), effect != Some(Effect::Unknown));
+                // Of a tool without an effect no intent is recorded.
+                let is_tool = tool_of_call(name).is_some();
+                let is_unknown = self.run.context.options.calls.effect(name) == Some(Effect::Unknown);
+                return self.settle_outside(position, call, (name, intent), !is_tool && !is_unknown);
             }
             (Call::ExecRun(run), None) => {
                 let started =

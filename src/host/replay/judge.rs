@@ -87,8 +87,9 @@ impl<'a> Bench<'a> {
         match judged {
             Judged::Call(call) => {
                 let adapters: Vec<&str> = self.adapters.iter().map(String::as_str).collect();
-                let calls: Vec<Offered<'_>> =
-                    self.calls.iter().map(|(name, needs)| Offered { name, needs_permission: *needs }).collect();
+                let tools = policy.mcp_calls();
+                let known = self.calls.iter().map(|(name, needs)| Offered { name, needs_permission: *needs });
+                let calls: Vec<Offered<'_>> = known.chain(Offered::of_tools(&tools)).collect();
                 let call = route::judged(policy, &self.context.options.orchestrators, call);
                 ask(&Subject::Call { call: &call, adapters: &adapters, calls: &calls, tool: None })
             }

@@ -1,8 +1,12 @@
-//! The gate `calls`: of the calls that a program adds, runs make only those that exist, are approved and are permitted.
+//! The gate `calls`: of the calls that a program adds and the tools of servers, runs make only those that exist, are approved and are
+//! permitted.
 
 use super::{Decision, Finding, Gate, Offered, Rules, Subject};
 use crate::{
-    base::error::{self, Code},
+    base::{
+        call::{Call, tool_of_call},
+        error::{self, Code},
+    },
     system::policy::Policy,
 };
 
@@ -15,12 +19,31 @@ impl Gate for Calls {
     }
 
     fn doc(&self) -> &'static str {
-        "Calls that the program adds are made if they exist, the policy approves of them and the script's header permits them."
+        "Calls that the program adds, and tools of MCP servers, are made if they exist, the policy approves of them and the script's header permits them."
     }
 
     fn judge(&self, subject: &Subject<'_>, policy: &Policy, _rules: &Rules) -> Option<Vec<Finding>> {
         let Subject::Call { call, calls, .. } = subject else { return None };
-        Some(judge(call.touches().custom?.name, calls, policy).into_iter().collect())
+        let finding = match call {
+            Call::McpTools { server } => judge_server(server, calls, policy),
+            call => judge(call.touches().custom?.name, calls, policy),
+        };
+        Some(finding.into_iter().collect())
+    }
+}
+
+/// The finding on a question for the tools of a server; none if a run may use one of them.
+fn judge_server(server: &str, offered: &[Offered<'_>], policy: &Policy) -> Option<Finding> {
+    let of_server = |name: &str| tool_of_call(name).is_some_and(|(known, _)| known == server);
+    let mut refusals =
+        offered.iter().filter(|call| of_server(call.name)).map(|call| policy.call_refusal(call.name, true));
+    match refusals.next() {
+        Some(first) if refusals.all(|refusal| refusal.is_some()) => first.map(Finding::from),
+        Some(_) => None,
+        None => Some(unknown(
+            format!("there is no MCP server `{}`", server.escape_debug()),
+            "name one in `[mcp.servers.NAME]` of `nrv.toml`".to_owned(),
+        )),
     }
 }
 
@@ -34,14 +57,12 @@ fn judge(name: &str, offered: &[Offered<'_>], policy: &Policy) -> Option<Finding
         None if offered.is_empty() => "this program adds no calls to nrv's own; one that embeds nrv may".to_owned(),
         None => format!("this program adds {}", names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
     };
-    Some(Finding {
-        decision: Decision::Block,
-        code: Code::NotFound,
-        rule: "calls".to_owned(),
-        reason: format!("there is no call `{}`", name.escape_debug()),
-        remediation,
-        place: None,
-    })
+    Some(unknown(format!("there is no call `{}`", name.escape_debug()), remediation))
+}
+
+fn unknown(reason: String, remediation: String) -> Finding {
+    let (decision, code, rule) = (Decision::Block, Code::NotFound, "calls".to_owned());
+    Finding { decision, code, rule, reason, remediation, place: None }
 }
 
 #[cfg(test)]
@@ -49,10 +70,7 @@ mod tests {
     use serde_json::Value;
 
     use super::{super::decide, *};
-    use crate::{
-        base::call::Call,
-        system::policy::{Ceiling, FILE},
-    };
+    use crate::system::policy::{Ceiling, FILE};
 
     const OFFERED: &[Offered<'static>] = &[
         Offered { name: "tickets.create", needs_permission: true },

@@ -96,6 +96,13 @@ pub struct Offered<'a> {
     pub needs_permission: bool,
 }
 
+impl<'a> Offered<'a> {
+    /// The tools of servers, by the names of the calls that they are. A header has to permit each.
+    pub fn of_tools(names: &'a [String]) -> impl Iterator<Item = Offered<'a>> {
+        names.iter().map(|name| Offered { name, needs_permission: true })
+    }
+}
+
 impl<'a> Subject<'a> {
     /// The call, if it is one.
     pub(super) fn call(&self) -> Option<&'a Call> {

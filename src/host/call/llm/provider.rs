@@ -14,7 +14,10 @@ use crate::{
     base::error::{Code, Error, nearest},
     host::{
         Context, Trust, Wanted,
-        call::llm::orchestrators::{EMBEDDED, Orchestrators, names},
+        call::{
+            key::KeyPlace,
+            llm::orchestrators::{EMBEDDED, Orchestrators, names},
+        },
     },
     service::{
         exec,
@@ -290,35 +293,13 @@ impl Making<'_> {
 
     /// Its key, if it has one.
     fn key(&self) -> Result<Option<Secret>, Error> {
-        let environment = &self.context.options.environment;
         let LlmProvider { api_key_env, api_key_file, .. } = self.settings;
-        if let Some(variable) = api_key_env {
-            let missing = |what: &str| {
-                Err(Error::new(Code::NotFound, format!("the variable `{variable}`, which holds its key, {what}"))
-                    .hint("set it where nrv is started; a key never stands in `nrv.toml`"))
-            };
-            return match environment.get(variable).map(|text| Secret::new(text)) {
-                Some(key) if key.is_key() => Ok(Some(key)),
-                Some(_) => missing("is empty or holds no key"),
-                None => missing("is not set"),
-            };
-        }
-        let Some(file) = api_key_file else { return Ok(None) };
-        Secret::read(&self.path(file)?, self.context.workspace.root()).map(Some)
-    }
-
-    /// The path of a key's file; `~` is the home.
-    fn path(&self, file: &str) -> Result<PathBuf, Error> {
-        let path = match (file.strip_prefix("~/"), self.context.options.environment.get("HOME")) {
-            (Some(rest), Some(home)) => Path::new(home).join(rest),
-            (Some(_) | None, _) => PathBuf::from(file),
+        let place = KeyPlace {
+            variable: api_key_env.as_deref(),
+            file: api_key_file.as_deref(),
+            file_key: format!("llm.providers.{}.api_key_file", self.name),
         };
-        match path.is_absolute() {
-            true => Ok(path),
-            false => Err(self
-                .wrong("api_key_file", format!("`{}` is no absolute path", path.display()))
-                .hint("give one, or one that begins with `~/`")),
-        }
+        place.read(self.context, self.policy)
     }
 }
 
