@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     base::{
-        call::{Call, Run, Strategy},
+        call::{Call, Run, Strategy, call_name},
         error::{Code, Error, nearest},
         micro::{self, By, Edit, definition},
     },
@@ -20,6 +20,8 @@ pub struct Tool {
     pub description: String,
     /// The JSON Schema of its parameters.
     pub schema: Value,
+    /// The name of the call that it is, if it is a tool of an MCP server.
+    pub served: Option<String>,
 }
 
 impl Tool {
@@ -28,7 +30,7 @@ impl Tool {
         let schema = json!({
             "type": "object", "additionalProperties": false, "required": required, "properties": properties,
         });
-        Tool { name: name.to_owned(), description: description.to_owned(), schema }
+        Tool { name: name.to_owned(), description: description.to_owned(), schema, served: None }
     }
 
     /// The definition for a model.
@@ -76,6 +78,7 @@ pub fn standard() -> Vec<Tool> {
             name: edit.as_str().to_owned(),
             description: defined["description"].as_str().unwrap_or_default().to_owned(),
             schema: defined["input_schema"].clone(),
+            served: None,
         }
     }));
     tools
@@ -103,6 +106,16 @@ pub fn of_adapter(name: &str, summary: &str, input_schema: &Value) -> [Tool; 2] 
         }
         tool
     })
+}
+
+/// The tool of an MCP server, from a row of `mcp.tools`. Models know it by the name of its call, with `_` for what no name of a tool may
+/// have.
+pub fn of_server(server: &str, row: &Value) -> Tool {
+    let text = |key: &str| text_of(row, key).unwrap_or_default();
+    let call = call_name(server, &text("name"));
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+    let (name, schema) = (call.chars().map(plain).collect(), row["input_schema"].clone());
+    Tool { name, description: text("description"), schema, served: Some(call) }
 }
 
 /// The tool of that name. `not_found` names the nearest.

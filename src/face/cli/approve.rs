@@ -61,12 +61,21 @@ pub(super) fn approve(here: &Here, arguments: &ApproveArguments, out: &mut Outpu
     let written = after != before && !arguments.dry_run;
     if written {
         let proposed = host::propose_approvals(&here.context.workspace, seen.as_deref(), &after.render()?)?;
-        write(here, arguments, &proposed, &rows, out)?;
+        let names: Vec<&str> = rows.iter().filter_map(|row| row["path"].as_str()).collect();
+        let verb = if arguments.remove { "take back the approval of" } else { "approve" };
+        let names = if names.is_empty() { "the permissions of policies".to_owned() } else { names.join(", ") };
+        write(here, arguments.yes, format!("{verb} {names}"), &proposed, out)?;
     }
     if out.mode() != Mode::Text {
         out.document(&json!({"file": FILE, "written": written, "scripts": rows}));
     }
-    match (after != before, arguments.dry_run) {
+    tell_written(here, (after != before, arguments.dry_run), out);
+    Ok(0)
+}
+
+/// Tells what became of the file, which was to change or not, and is not written in a dry run.
+pub(super) fn tell_written(here: &Here, (changes, dry_run): (bool, bool), out: &mut Output) {
+    match (changes, dry_run) {
         (false, _) => out.say(&format!("`{FILE}` says so already; nothing was written.")),
         (true, true) => out.say("Nothing was written."),
         (true, false) => {
@@ -78,7 +87,6 @@ pub(super) fn approve(here: &Here, arguments: &ApproveArguments, out: &mut Outpu
             }
         }
     }
-    Ok(0)
 }
 
 /// Pins the scripts, and shows the permissions of each and their changes.
@@ -221,21 +229,12 @@ fn remove(here: &Here, arguments: &ApproveArguments, lock: &mut Lock) -> Result<
     Ok(rows)
 }
 
-/// Asks for confirmation, and writes the file.
-fn write(
-    here: &Here,
-    arguments: &ApproveArguments,
-    proposed: &SetUp,
-    rows: &[Value],
-    out: &mut Output,
-) -> Result<(), Error> {
-    if !arguments.yes {
-        let names: Vec<&str> = rows.iter().filter_map(|row| row["path"].as_str()).collect();
-        let verb = if arguments.remove { "take back the approval of" } else { "approve" };
-        let names = if names.is_empty() { vec!["the permissions of policies"] } else { names };
+/// Asks for confirmation, unless a flag gives it, and writes the file.
+pub(super) fn write(here: &Here, yes: bool, label: String, proposed: &SetUp, out: &mut Output) -> Result<(), Error> {
+    if !yes {
         let question = Question {
             id: FILE.to_owned(),
-            label: format!("{verb} {}", names.join(", ")),
+            label,
             subject: Value::Null,
             files: Vec::new(),
             patch: proposed.patch.clone(),

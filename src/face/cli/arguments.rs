@@ -30,7 +30,7 @@ pub(super) use self::{
     dta::{Dta, DtaNewArguments, DtaRunArguments},
     edit::{EditArguments, EditCommand, FindArguments, OneEdit},
     llm::{Llm, LlmArguments},
-    mcp::{McpArguments, McpCommand, McpInstallArguments},
+    mcp::{McpApproveArguments, McpArguments, McpCommand, McpInstallArguments},
     planner::{PlannerCommand, PlannerPlanArguments},
     repl::ReplArguments,
     report::ReportArguments,

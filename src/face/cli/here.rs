@@ -186,12 +186,13 @@ pub(super) fn context_of(
     options: Options,
     is_locked: bool,
 ) -> Result<Context, Error> {
-    let pins = match is_locked {
-        true => Some(lock(&workspace)?.adapters),
-        false => None,
-    };
+    // Without a server nobody has to read the approvals of tools.
+    let has_servers = !policy.settings().mcp.servers.is_empty();
+    let lock = if is_locked || has_servers { lock(&workspace)? } else { approval::Lock::default() };
+    let tools = lock.tools();
+    let pins = is_locked.then_some(lock.adapters);
     let adapters = own::with_own(options.adapters.clone(), &workspace, &policy, how(&options, &policy, pins))?;
-    Context::with_policy(workspace, policy, Options { adapters, ..options })
+    Context::with_policy(workspace, policy, Options { adapters, tools, ..options })
 }
 
 /// True if a run took approved scripts and adapters only. Whatever is wrong with its record is told when it is resumed.

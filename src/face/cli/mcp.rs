@@ -13,6 +13,7 @@ use clap::Parser;
 use super::{
     Here,
     arguments::{Cli, McpArguments, McpCommand},
+    mcp_approve::approve,
     mcp_install::install,
     output::Output,
     signals,
@@ -36,6 +37,7 @@ const FILE: &str = "token";
 
 pub(super) fn mcp(here: &Here, arguments: &McpArguments, out: &mut Output) -> Result<u8, Error> {
     match &arguments.command {
+        Some(McpCommand::Approve(arguments)) => approve(here, arguments, out),
         Some(McpCommand::Install(arguments)) => install(here, arguments, out),
         None => serve(here, arguments, out),
     }

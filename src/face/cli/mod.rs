@@ -28,6 +28,7 @@ mod hunk;
 mod init;
 mod llm;
 mod mcp;
+mod mcp_approve;
 mod mcp_install;
 mod mode;
 mod output;

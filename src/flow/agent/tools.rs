@@ -1,11 +1,13 @@
 //! The tools of agents, and the calls that they are.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::handler::Action;
 use crate::{
     base::{
-        call::{Call, Promise, Summon},
+        call::{Call, Promise, Summon, tool_of_call},
         error::{Code, Error},
     },
     flow::{
@@ -28,7 +30,21 @@ pub fn tools_of(door: &mut dyn Door, agent: &Agent) -> Result<Vec<Tool>, Error> 
         }
     }
     tools.retain(|tool| agent.has(&tool.name));
+    tools.extend(served(door, agent)?);
     tools.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(tools)
+}
+
+/// The tools of MCP servers that the agent was given by name.
+fn served(door: &mut dyn Door, agent: &Agent) -> Result<Vec<Tool>, Error> {
+    let names: BTreeSet<&String> = agent.tools.iter().flatten().collect();
+    let servers: BTreeSet<&str> = names.iter().filter_map(|name| Some(tool_of_call(name)?.0)).collect();
+    let mut tools = Vec::new();
+    for server in servers {
+        let rows = door.perform(Call::McpTools { server: server.to_owned() })?;
+        tools.extend(rows.as_array().into_iter().flatten().map(|row| tool::of_server(server, row)));
+    }
+    tools.retain(|tool| tool.served.as_ref().is_some_and(|call| names.contains(call)));
     Ok(tools)
 }
 
@@ -63,12 +79,18 @@ pub(super) fn call_of(agent: &Agent, tools: &[Tool], action: &Action) -> Result<
     let Action { tool: name, params, .. } = action;
     let tool = find(tools, name)?;
     let params = if params.is_null() { json!({}) } else { params.clone() };
+    if let Some(name) = &tool.served {
+        // Its server checks the parameters.
+        return Ok(Call::Custom { name: name.clone(), params });
+    }
     tool.check(&params)?;
+    let called =
+        |name: String| tools.iter().find(|tool| tool.name == name).and_then(|tool| tool.served.clone()).unwrap_or(name);
     Ok(match name.as_str() {
         "summon_servitor" => Call::AgentSummon(Box::new(Summon {
             name: text_of(&params, "name"),
             assignment: text_of(&params, "assignment"),
-            tools: params.get("tools").map(|_| texts_of(&params, "tools")),
+            tools: params.get("tools").map(|_| texts_of(&params, "tools").into_iter().map(called).collect()),
             model: agent.model.clone(),
             ..Summon::default()
         })),

@@ -10,7 +10,9 @@ use crate::{
         error::{Code, Error},
         hash::Sha256,
     },
+    host::ApprovedTools,
     script::pack::Pack,
+    system::mcp_client::Definition,
 };
 
 /// The file, in the workspace's root.
@@ -40,6 +42,9 @@ pub struct Lock {
     /// The approved adapters of users, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub adapters: BTreeMap<String, PinnedAdapter>,
+    /// The approved tools of MCP servers, by server and name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub mcp: BTreeMap<String, BTreeMap<String, PinnedTool>>,
     /// The approved scripts, by path.
     #[serde(default)]
     pub scripts: BTreeMap<String, Pin>,
@@ -55,6 +60,27 @@ pub struct PinnedAdapter {
     pub sha256: Sha256,
 }
 
+/// One approved tool of an MCP server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PinnedTool {
+    /// The hash of its definition.
+    pub sha256: Sha256,
+    /// Its purpose, as its server says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// True if its server says that it has no effect.
+    pub read_only: bool,
+}
+
+impl PinnedTool {
+    /// The pin of a tool as its server defines it.
+    pub fn of(tool: &Definition) -> Result<Self, Error> {
+        let (sha256, read_only) = (tool.sha256()?, tool.is_read_only());
+        Ok(PinnedTool { sha256, description: tool.description.clone(), read_only })
+    }
+}
+
 impl Default for Lock {
     /// No approvals.
     fn default() -> Self {
@@ -63,6 +89,7 @@ impl Default for Lock {
             trust: BTreeMap::new(),
             packs: BTreeMap::new(),
             adapters: BTreeMap::new(),
+            mcp: BTreeMap::new(),
             scripts: BTreeMap::new(),
         }
     }
@@ -90,6 +117,14 @@ impl Lock {
     /// The lock of a file's text; without a file nothing is approved.
     pub fn of(text: Option<&str>) -> Result<Self, Error> {
         text.map_or_else(|| Ok(Lock::default()), Lock::parse)
+    }
+
+    /// The approved tools of MCP servers.
+    pub fn tools(&self) -> ApprovedTools {
+        let of_server = |tools: &BTreeMap<String, PinnedTool>| {
+            tools.iter().map(|(name, tool)| (name.clone(), tool.sha256)).collect()
+        };
+        ApprovedTools(self.mcp.iter().map(|(server, tools)| (server.clone(), of_server(tools))).collect())
     }
 
     /// The text of the file: the same approvals give the same bytes.

@@ -88,6 +88,7 @@ pub(super) fn type_name_word(name: &str) -> &'static str {
         ("FnPtr", "a function"),
         ("ImmutableString", "a string"),
         ("Map", "a map"),
+        ("McpServer", "a handle of an MCP server"),
         ("Vec<u8>", "a blob"),
         ("alloc::vec::Vec<rhai::types::dynamic::Dynamic>", "an array"),
         ("alloc::vec::Vec<u8>", "a blob"),

@@ -5,11 +5,10 @@
 use super::{Entry, Reference};
 use crate::script::guest::{
     self,
-    bindings::{Call, Field, NAMESPACES, Namespace},
+    bindings::{Call, Field, HANDLES, NAMESPACES, Namespace},
 };
 
-/// The type of an adapter's handle.
-const ADAPTER: &str = "Adapter";
+/// The type of the events of a reply.
 const STREAM: &str = "EventStream";
 
 impl Reference {
@@ -81,14 +80,17 @@ fn functions(namespace: &Namespace, call: &Call) -> String {
 
 /// The name of a receiver's type, such as `NrvFiles`.
 fn type_of(namespace: &Namespace) -> String {
-    if namespace.receiver.contains('(') {
-        return ADAPTER.to_owned();
-    }
-    let parts = namespace.receiver.split('.').map(|part| {
-        let (first, rest) = part.split_at(part.len().min(1));
+    let handle = HANDLES.iter().find(|(_, receiver)| *receiver == namespace.receiver);
+    handle.map_or_else(|| camel_case(namespace.receiver, '.'), |(kind, _)| camel_case(kind, '_'))
+}
+
+/// Words in one, each with a capital.
+fn camel_case(words: &str, between: char) -> String {
+    let word = |word: &str| {
+        let (first, rest) = word.split_at(word.len().min(1));
         first.to_uppercase() + rest
-    });
-    parts.collect()
+    };
+    words.split(between).map(word).collect()
 }
 
 /// A type of the registry in the form of definitions.
@@ -110,8 +112,8 @@ fn kind(kind: &str, fields: &[Field]) -> String {
         "function" => "FnPtr".to_owned(),
         "map" => map(),
         "string" => "String".to_owned(),
-        "adapter" => ADAPTER.to_owned(),
         "stream" => STREAM.to_owned(),
+        other if HANDLES.iter().any(|(handle, _)| *handle == other) => camel_case(other, '_'),
         other => other.to_owned(),
     };
     kind.trim_end_matches('?').split(" | ").map(word).collect::<Vec<_>>().join(" | ")

@@ -56,8 +56,28 @@ pub(in crate::face::cli) struct McpArguments {
 /// The subcommands of `nrv mcp`.
 #[derive(Debug, Subcommand)]
 pub(in crate::face::cli) enum McpCommand {
+    /// Pin the tools of MCP servers that the policy names in `nrv.lock`
+    Approve(McpApproveArguments),
     /// Write the entry of the server into the configuration of a client
     Install(McpInstallArguments),
+}
+
+/// Arguments of `nrv mcp approve`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nrv mcp approve
+  nrv mcp approve docs --yes
+  nrv mcp approve docs --dry-run --json")]
+pub(in crate::face::cli) struct McpApproveArguments {
+    /// Server of `[mcp.servers.NAME]` in `nrv.toml` [default: all]
+    #[arg(value_name = "SERVER")]
+    pub(in crate::face::cli) servers: Vec<String>,
+    /// Show the definitions, write nothing
+    #[arg(long)]
+    pub(in crate::face::cli) dry_run: bool,
+    /// Write without asking
+    #[arg(long)]
+    pub(in crate::face::cli) yes: bool,
 }
 
 /// Arguments of `nrv mcp install`.

@@ -4,7 +4,7 @@ use rhai::{Dynamic, Engine, NativeCallContext};
 
 use crate::{
     base::call::Call,
-    script::guest::bindings::{Field, HANDLE, Namespace, fields, host::Host, registry},
+    script::guest::bindings::{Field, Namespace, fields, host::Host, interface::ADAPTER, registry},
 };
 
 const INPUT: &[Field] = fields! {
@@ -44,10 +44,10 @@ const VERIFIER: &[Field] = fields! {
 };
 
 pub(super) const NAMESPACE: Namespace = Namespace {
-    receiver: HANDLE,
+    receiver: ADAPTER,
     doc: "An approved adapter: it proposes a change, the host applies it and a verifier in another process checks it.",
     calls: registry! {
-        HANDLE;
+        ADAPTER;
         /// Applies a proposal that `propose` returned, and verifies it; returns the adapter's output.
         ///
         /// If the verifier does not pass, everything is undone and the error is `verification_failed`.

@@ -44,7 +44,18 @@ pub struct Field {
 }
 
 /// The receiver of the calls on an adapter's handle.
-pub(in crate::script::guest) const HANDLE: &str = "nrv.dta(name)";
+pub(in crate::script::guest) const ADAPTER: &str = "nrv.dta(name)";
+
+/// The receiver of the calls on the handle of an MCP server.
+pub(in crate::script::guest) const MCP_SERVER: &str = "nrv.mcp(name)";
+
+/// The types of handles, each with the receiver of the calls on it.
+pub const HANDLES: &[(&str, &str)] = &[("adapter", ADAPTER), ("mcp_server", MCP_SERVER)];
+
+/// The receiver of the calls on a handle of that type; none if it is no type of a handle.
+pub(in crate::script::guest) fn receiver_of(kind: &str) -> Option<&'static str> {
+    HANDLES.iter().find(|(known, _)| *known == kind).map(|(_, receiver)| *receiver)
+}
 
 impl Field {
     /// True if it may be left out.
@@ -91,9 +102,9 @@ impl Call {
         inside.take_while(|line| !line.starts_with("```")).collect::<Vec<_>>().join("\n")
     }
 
-    /// True if it returns an adapter's handle.
-    pub(in crate::script::guest) fn gives_handle(&self) -> bool {
-        self.signature() == HANDLE
+    /// The receiver of the calls on the handle that it returns; none if it returns none.
+    pub(in crate::script::guest) fn handle(&self) -> Option<&'static str> {
+        receiver_of(self.returns)
     }
 }
 

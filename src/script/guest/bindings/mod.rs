@@ -18,6 +18,7 @@ mod host;
 mod interface;
 mod json;
 mod llm;
+mod mcp;
 mod nrv;
 mod planner;
 mod prompt;
@@ -29,10 +30,10 @@ mod ui;
 use rhai::{Dynamic, Engine};
 
 use self::host::Nrv;
-pub use self::interface::{Call, Field, Namespace};
+pub use self::interface::{Call, Field, HANDLES, Namespace};
 pub(super) use self::{
     host::{Host, Reply},
-    interface::{HANDLE, fields, registry},
+    interface::{fields, receiver_of, registry},
 };
 
 /// The call that takes a closure.
@@ -52,6 +53,7 @@ pub const NAMESPACES: &[Namespace] = &[
     gate::NAMESPACE,
     json::NAMESPACE,
     llm::NAMESPACE,
+    mcp::NAMESPACE,
     planner::NAMESPACE,
     prompt::NAMESPACE,
     random::NAMESPACE,

@@ -18,6 +18,7 @@ use crate::{
         dta::Adapter,
         fields,
         host::Nrv,
+        mcp::McpServer,
         registry,
     },
 };
@@ -96,6 +97,12 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// for adapter in nrv.dtas() { print(adapter.name); }
         /// ```
         dtas() -> "array" = fields! { name: "string", version: "string", summary: "string" };
+        /// The handle of an MCP server that the policy names. An unknown name is an error when the handle is first used.
+        ///
+        /// ```rhai
+        /// let docs = nrv.mcp("docs");
+        /// ```
+        mcp(name: "string") -> "mcp_server";
     },
     register,
 };
@@ -140,5 +147,6 @@ fn register(engine: &mut Engine) {
         nrv.0.call(&ctx, call)
     });
     engine.register_fn("dta", |nrv: &mut Nrv, name: &str| Adapter::new(&nrv.0, name));
+    engine.register_fn("mcp", |nrv: &mut Nrv, name: &str| McpServer::new(&nrv.0, name));
     engine.register_fn("dtas", |ctx: NativeCallContext<'_>, nrv: &mut Nrv| nrv.0.call(&ctx, call::Call::DtaList {}));
 }

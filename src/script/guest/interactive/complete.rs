@@ -10,7 +10,7 @@ use crate::{
         tokens::{KEYWORDS, Kind, Scan},
     },
     script::guest::{
-        bindings::{self, Call, Field, HANDLE, NAMESPACES},
+        bindings::{self, Call, Field, NAMESPACES},
         interactive::Session,
         language::{ARGS, HOST},
         value,
@@ -134,8 +134,8 @@ impl Context<'_> {
         if let Some(namespace) = NAMESPACES.iter().find(|namespace| namespace.receiver == kind) {
             return follow_all(Subject::Host(namespace.receiver), steps);
         }
-        if kind == "adapter" {
-            return follow_all(Subject::Host(HANDLE), steps);
+        if let Some(receiver) = bindings::receiver_of(&kind) {
+            return follow_all(Subject::Host(receiver), steps);
         }
         match steps.split_last() {
             None => {
@@ -340,7 +340,7 @@ fn follow(subject: Subject, step: &Step<'_>) -> Option<Subject> {
         }
         (Subject::Host(receiver), Step::Call(name)) => {
             let call = find(receiver, name)?;
-            Some(if call.gives_handle() { Subject::Host(HANDLE) } else { Subject::Fields(call.gives) })
+            Some(call.handle().map_or(Subject::Fields(call.gives), Subject::Host))
         }
         (Subject::Fields(fields), Step::Name(name)) => {
             Some(Subject::Fields(fields.iter().find(|field| field.name == *name)?.fields))

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     base::{error::nearest, text::counted},
     script::guest::{
-        bindings::{self, ATTEMPT, Call, Field, HANDLE},
+        bindings::{self, ATTEMPT, Call, Field},
         language::HOST,
     },
 };
@@ -146,8 +146,7 @@ fn after(from: Known, step: &Expr) -> Known {
         }
         (Known::Part(receiver), Expr::MethodCall(call, _)) => {
             match find(receiver, &call.name).filter(|found| found.takes(call.args.len())) {
-                Some(found) if found.gives_handle() => Known::Part(HANDLE),
-                Some(found) => Known::Value(found.returns, found.gives),
+                Some(found) => found.handle().map_or(Known::Value(found.returns, found.gives), Known::Part),
                 None => Known::Nothing,
             }
         }

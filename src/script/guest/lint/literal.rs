@@ -20,6 +20,7 @@ const WORDS: &[(&str, &str)] = &[
     ("function", "a closure"),
     ("int", "an integer"),
     ("map", "a map"),
+    ("mcp_server", "a handle of an MCP server"),
     ("stream", "a stream of events"),
     ("string", "a string"),
 ];

@@ -67,6 +67,8 @@ const NEEDS: &[Need] = &[
     Need("nrv.llm.capabilities", "llm", Place::Argument(0), false),
     Need("nrv.llm.complete", "llm", Place::Field(0, "provider"), true),
     Need("nrv.llm.stream", "llm", Place::Field(0, "provider"), true),
+    Need("nrv.mcp(name).invoke", "calls", Place::Nowhere, true),
+    Need("nrv.mcp(name).tools", "calls", Place::Nowhere, true),
     Need("nrv.planner.plan", "llm", Place::Nowhere, false),
 ];
 
