@@ -54,6 +54,7 @@ pages_that_run! {
     graphs_do_what_the_page_says: "docs/graphs.md",
     agents_do_what_the_page_says: "docs/agents.md",
     serving_agents_does_what_it_says: "docs/mcp.md",
+    tools_of_servers_do_what_the_page_says: "docs/mcp-tools.md",
     polishing_a_design_does_what_the_page_says: "docs/polish-design.md",
     renaming_a_symbol_does_what_it_says: "docs/rename.md",
     rewriting_code_does_what_it_says: "docs/rewrite-code.md",

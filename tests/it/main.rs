@@ -55,6 +55,7 @@ mod llm_door;
 mod llm_policy;
 mod llm_provider;
 mod mcp;
+mod mcp_client;
 mod migrate_cases;
 mod migrate_suite;
 mod migrate_trees;

@@ -2,30 +2,37 @@
 
 use std::{
     collections::BTreeMap,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        LazyLock,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use nrv::{
-    Answer, Calls, Context, CustomCall, Error, Event, Flags, Invocation, Options, Program, Question, Sink, State,
-    Workspace,
-    host::Orchestrators,
+    Answer, ApprovedTools, Calls, Context, CustomCall, Error, Event, Flags, Invocation, Options, Program, Question,
+    Sink, State, Workspace,
+    host::{Orchestrators, mcp_tools},
     service::llm::{Capabilities, Finish, LlmRequest, Model, Orchestrator, Reply, ToolCall, ToolChoice},
     system::net::Cancel,
 };
 use serde_json::{Value, json};
 
 use super::reference;
-use crate::support::{
-    site::{OLD, SECOND, Site, page},
-    toolchain,
+use crate::{
+    mcp_client,
+    support::{
+        site::{OLD, SECOND, Site, page},
+        toolchain,
+    },
 };
 
 /// The header of an example without one.
-const HEADER: &str = "const WORKFLOW = #{ permissions: #{ write: [\"**\"], exec: [\"*\"], llm: [\"*\"], calls: [\"tickets.create\"] } }; ";
+const HEADER: &str = "const WORKFLOW = #{ permissions: #{ write: [\"**\"], exec: [\"*\"], llm: [\"*\"], calls: [\"mcp.docs.search\", \"tickets.create\"] } }; ";
 
 /// The policy for the programs of examples.
 const POLICY: &str = "[exec]\nenv = [\"HOME\", \"PATH\"]\nread = [\"~/.cargo\", \"~/.rustup\"]\nscratch = [\"**/target/**\"]\n\
-                      [[exec.allow]]\nprefix = [\"cargo\", [\"check\", \"fmt\", \"test\"]]\nwrites = [\"**/*.rs\", \"Cargo.lock\"]\n";
+                      [[exec.allow]]\nprefix = [\"cargo\", [\"check\", \"fmt\", \"test\"]]\nwrites = [\"**/*.rs\", \"Cargo.lock\"]\n\
+                      [mcp.servers.docs]\ncommand = [\"/usr/bin/python3\", \"server.py\"]\ntools = [\"search\"]\n";
 
 /// The reply of an editor.
 const EDITED: &str = r#"{"message": "It is larger.", "actions": [
@@ -76,6 +83,16 @@ impl Sink for Agrees {
     }
 }
 
+/// The tools of the server in the policy, as it defines them.
+static TOOLS: LazyLock<ApprovedTools> = LazyLock::new(|| {
+    let site = workspace();
+    let options = Options { program: Program::Path(env!("CARGO_BIN_EXE_nrv").into()), ..Options::default() };
+    let context = Context::new(Workspace::open(&site.root()).unwrap(), options).unwrap();
+    let (_, tools) = mcp_tools(&context, "docs").unwrap();
+    let hashes = tools.iter().map(|tool| (tool.name.clone(), tool.sha256().unwrap())).collect();
+    ApprovedTools(BTreeMap::from([("docs".to_owned(), hashes)]))
+});
+
 /// The workspace of all examples.
 pub(super) fn workspace() -> Site {
     let site = Site::empty();
@@ -100,6 +117,7 @@ pub(super) fn workspace() -> Site {
     site.write("utils/call.yml", "id: call\nlanguage: js\nrule: { pattern: log($A) }\n");
     site.write("tests/log-test.yml", "id: log\ninvalid: [log(1)]\n");
     site.write("nrv.toml", POLICY);
+    site.write("server.py", mcp_client::SERVER);
     site.git(&["init", "-q", "-b", "main"]);
     site
 }
@@ -112,7 +130,9 @@ pub(super) fn run(site: &Site, text: &str) -> Result<Value, String> {
     let create = CustomCall::new("tickets.create", "opens a ticket", params, |_, _| Ok(json!({"number": 1})));
     let environment =
         [("PATH", std::env::var("PATH").unwrap()), ("HOME", site.root().parent().unwrap().display().to_string())];
+    let tools = if text.contains("nrv.mcp(") { TOOLS.clone() } else { ApprovedTools::default() };
     let options = Options {
+        tools,
         calls: Calls::default().with(create).unwrap(),
         orchestrators: Orchestrators::default().with("painter", Painter),
         program: Program::Path(env!("CARGO_BIN_EXE_nrv").into()),

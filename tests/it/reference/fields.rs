@@ -367,6 +367,8 @@ fn every_call_gives_what_is_listed_and_nothing_else() {
             "nrv.code.apply",
             "nrv.code.apply(nrv.code.rewrite(#{ glob: \"web/**\", pattern: \"log($A)\", fix: \"trace($A)\" }))",
         ),
+        ("nrv.mcp(name).invoke", "nrv.mcp(\"docs\").invoke(\"search\", #{ query: \"x\" })"),
+        ("nrv.mcp(name).tools", "nrv.mcp(\"docs\").tools()"),
         ("nrv.llm.stream", "nrv.llm.stream(#{ prompt: \"p\", max_tokens: 100 }, |event| false)"),
         ("nrv.llm.stream", "nrv.llm.stream(#{ prompt: \"p\", max_tokens: 100 }, |event| event.type == \"token\")"),
     ] {

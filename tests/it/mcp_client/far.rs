@@ -1,0 +1,118 @@
+//! Servers at URLs: `nrv mcp` of another workspace, and ones that answer otherwise.
+#![expect(clippy::disallowed_methods, reason = "tests start programs and open sockets")]
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpListener,
+    process::Stdio,
+};
+
+use super::{error, result};
+use crate::support::site::{Ran, Running, Site};
+
+const TOKEN: &str = "a-token-of-the-test-0123456789";
+
+/// A server of another workspace, and its URL.
+fn server(site: &Site) -> (Running, String) {
+    let mut command = site.command(&["mcp", "--http", "127.0.0.1:0", "--yes"]);
+    command.env("NRV_MCP_TOKEN", TOKEN).stderr(Stdio::piped()).stdout(Stdio::null());
+    let mut running = Running(command.spawn().unwrap());
+    let mut line = String::new();
+    BufReader::new(running.0.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    let url = line.trim().strip_prefix("Serving ").unwrap().to_owned();
+    (running, url)
+}
+
+fn client(url: &str, tools: &str) -> Site {
+    let site = Site::empty();
+    site.git(&["init", "-q", "-b", "main"]);
+    site.write(
+        "nrv.toml",
+        format!(
+            "[mcp.servers.far]\nurl = \"{url}\"\ntoken_env = \"FAR_TOKEN\"\ntimeout_ms = 20000\ntools = [{tools}]\n"
+        ),
+    );
+    site
+}
+
+fn nrv(site: &Site, arguments: &[&str], token: &str) -> Ran {
+    crate::support::site::finished(site.command(arguments).env("FAR_TOKEN", token).output().unwrap())
+}
+
+fn run(site: &Site, text: &str) -> Ran {
+    let head = "const WORKFLOW = #{ permissions: #{ calls: [\"mcp.far.files_read\", \"mcp.far.apply_create\"] } };\nlet far = nrv.mcp(\"far\");\n";
+    site.write("scripts/far.rhai", format!("{head}{text}"));
+    nrv(site, &["run", "scripts/far.rhai", "--json", "--allow-dirty"], TOKEN)
+}
+
+#[test]
+fn a_run_uses_the_tools_of_another_workspace() {
+    let there = Site::empty();
+    there.git(&["init", "-q", "-b", "main"]);
+    there.write("a.txt", "hello\n");
+    there.commit();
+    let (_server, url) = server(&there);
+    let site = client(&url, "\"files_read\", \"apply_create\"");
+    nrv(&site, &["mcp", "approve", "--yes"], "wrong").exits(1).says("can't be asked");
+    site.nrv(&["mcp", "approve", "--yes"]).exits(1).says("`FAR_TOKEN`");
+    nrv(&site, &["mcp", "approve", "--yes"], TOKEN).exits(0);
+    assert_eq!(result(run(&site, "far.invoke(\"files_read\", #{ path: \"a.txt\" }).structured.result")), "hello\n");
+    run(&site, "far.invoke(\"apply_create\", #{ path: \"b.txt\", text: \"made there\\n\" })").exits(0);
+    assert_eq!(there.read("b.txt"), b"made there\n");
+    let events = std::fs::read_to_string(site.last_run().join("events.jsonl")).unwrap();
+    assert!(!events.contains(TOKEN));
+    site.nrv(&["replay", "last"]).exits(0);
+    there.nrv(&["runs", "verify", "last"]).exits(0);
+}
+
+/// A server that answers each request with these bytes.
+fn answering(answer: Vec<u8>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut head = [0; 4096];
+            let _ = stream.read(&mut head);
+            let _ = stream.write_all(&answer);
+        }
+    });
+    url
+}
+
+#[test]
+fn a_server_that_does_not_speak_the_protocol_is_an_error() {
+    let http = |status: &str, kind: &str, body: &[u8]| {
+        let head = format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nConnection: close\r\n\r\n");
+        [head.as_bytes(), body].concat()
+    };
+    let large = vec![b' '; 20 << 20];
+    let events = b"data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}\n\n".repeat(1 << 20);
+    let redirect = b"HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n".to_vec();
+    for (answer, words) in [
+        (http("200 OK", "text/html", b"<p>hello"), "can't be asked"),
+        (http("200 OK", "application/json", b"{\"jsonrpc\": \"2.0\", \"id\": 99, \"result\": {}}"), "can't be asked"),
+        (http("200 OK", "application/json", b"[[[["), "can't be asked"),
+        (http("500 Oops", "text/plain", b"no"), "can't be asked"),
+        (http("200 OK", "application/json", &large), "wrote a message of more than 16777216 bytes"),
+        (http("200 OK", "text/event-stream", &events), "wrote more than 67108864 bytes for one request"),
+        (b"SSH-2.0-x\r\n".to_vec(), "can't be asked"),
+        (redirect, "can't be asked"),
+    ] {
+        let site = client(&answering(answer), "\"a\"");
+        let ran = nrv(&site, &["mcp", "approve", "--yes"], TOKEN).exits(1);
+        assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+    }
+    let site = client("http://127.0.0.1:1/mcp", "\"a\"");
+    nrv(&site, &["mcp", "approve", "--yes"], TOKEN).exits(1).says("refused");
+}
+
+#[test]
+fn a_token_goes_over_no_plain_connection_to_another_machine() {
+    let site = client("http://mcp.example.com/mcp", "\"a\"");
+    nrv(&site, &["mcp", "approve", "--yes"], TOKEN).exits(1).says("plain http");
+    let site = client("https://mcp.example.com/mcp", "\"files_read\"");
+    let refused = error(run(&site, "far.invoke(\"files_read\", #{ path: \"a\" })"), 3);
+    assert_eq!(refused["code"], "not_approved", "nothing is sent for a tool that nobody approved");
+}
