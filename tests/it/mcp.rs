@@ -9,3 +9,5 @@ mod lists;
 mod peers;
 mod runs;
 mod strict;
+
+pub(crate) use self::peers::tools;

@@ -5,6 +5,7 @@ mod calls;
 mod far;
 mod hostile;
 mod life;
+mod peers;
 
 use serde_json::Value;
 

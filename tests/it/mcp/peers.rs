@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The folder with the tools, the scripts that drive them beside; none if they are not installed.
-fn tools() -> Option<&'static Path> {
+pub(crate) fn tools() -> Option<&'static Path> {
     static TOOLS: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
         let folder = repository::root().join("target/mcp");
         if !folder.join("installed").exists() {
