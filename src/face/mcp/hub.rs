@@ -32,7 +32,7 @@ use crate::{
 const OPEN: usize = 32;
 
 /// The most calls that are worked on at the same time, those that wait for their run among them.
-const AT_ONCE: usize = 256;
+pub(super) const AT_ONCE: usize = 256;
 
 /// The time that a client has to take a word.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -12,6 +12,7 @@ mod http;
 mod hub;
 mod lines;
 mod outcome;
+mod pace;
 mod prompt;
 mod resource;
 mod run;
@@ -38,6 +39,7 @@ pub use self::{
 };
 use self::{
     hub::{Hub, Span},
+    pace::Paced,
     server::Server,
     setup::{MESSAGE, failed},
 };
@@ -57,7 +59,7 @@ pub fn serve_stdio(setup: Setup) -> Result<(), Error> {
     let hub = Hub::new(setup, Span::Process)?;
     run(async {
         let (reader, writer) = stdio_pipes();
-        let transport = AsyncRwTransport::new_server(reader, writer).with_max_line_length(MESSAGE);
+        let transport = Paced::new(AsyncRwTransport::new_server(reader, writer).with_max_line_length(MESSAGE));
         let stop = CancellationToken::new();
         let ticks = tokio::spawn(watch(Arc::clone(&hub), stop.clone()));
         let served = match Server::new(Arc::clone(&hub)).serve_with_ct(transport, stop.clone()).await {

@@ -130,6 +130,34 @@ fn a_flood_is_answered_and_memory_stays_bounded() {
 }
 
 #[test]
+fn a_client_that_reads_nothing_is_not_listened_to_until_it_does() {
+    let site = Site::new(1);
+    let mut client = Client::start(&site, &[], OLD, Word::Nobody);
+    lives(&mut client);
+    let (before, n) = (peak(&client), 4000);
+    let mut stdin = client.running.0.stdin.take().unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    let writer = std::thread::spawn(move || {
+        for id in 0..n {
+            let list = json!({"jsonrpc": "2.0", "id": 10_000 + id, "method": "tools/list"});
+            std::io::Write::write_all(&mut stdin, format!("{list}\n").as_bytes()).unwrap();
+            tell.send(id).unwrap();
+        }
+        stdin
+    });
+    // Until nothing is taken any more.
+    while told.recv_timeout(std::time::Duration::from_secs(3)).is_ok() {}
+    assert!(!writer.is_finished());
+    assert!(peak(&client) < before + (32 << 10), "{before} kB, then {} kB", peak(&client));
+    for _ in 0..n {
+        assert!(client.read().unwrap()["result"]["tools"].is_array());
+    }
+    client.running.0.stdin = Some(writer.join().unwrap());
+    lives(&mut client);
+    client.end().exits(0);
+}
+
+#[test]
 fn clients_that_never_say_who_they_are_get_nothing() {
     let site = Site::new(1);
     let mut client = Client::silent(&site, &[], OLD, Word::Nobody);
