@@ -181,8 +181,19 @@ fn a_plan_is_applied_as_it_was_previewed() {
     }
     assert!(fs::read(site.last_run().join("packs/t1/patch")).unwrap() == patch_of(&plan).as_bytes());
     site.last_ended("done");
-    site.nrv(&["apply", "plan.json", "--yes"]).exits(5).says("changed since the plan was made");
-    site.nrv(&["rollback", "last"]).exits(0);
+    let applied = site.runs().last().unwrap()["run"].as_str().unwrap().to_owned();
+    let after = site.tree();
+    for flags in [&["--yes"][..], &["--dry-run"], &["--json", "--yes"]] {
+        let again = site.nrv(&[&["apply", "plan.json"], flags].concat()).exits(0);
+        assert!(flags[0] == "--json" || again.stderr.contains("is applied already"), "{}", again.stderr);
+        site.nrv(&["replay", "last"]).exits(0);
+        assert!(site.tree() == after);
+    }
+    let kept = site.read("site/a/p0.html");
+    site.write("site/a/p0.html", "edited");
+    site.nrv(&["apply", "plan.json", "--yes", "--allow-dirty"]).exits(5).says("changed since the plan was made");
+    site.write("site/a/p0.html", kept);
+    site.nrv(&["rollback", &applied]).exits(0);
     fs::remove_file(site.path("plan.json")).unwrap();
     assert!(site.tree() == before);
 }

@@ -51,6 +51,7 @@ pub(super) fn apply(here: &Here, arguments: &ApplyArguments, out: &mut Output) -
         (Work::Planned(_), [plan]) => Asked::Planned { plan: plan.clone() },
         _ => Asked::Patch { inputs },
     };
+    let is_planned = matches!(work, Work::Planned(_));
     let call = call(work, arguments);
     let request = Request::apply(&here.context, asked, &call, flags);
     let mut terminal = Terminal::new(here, out)?;
@@ -59,6 +60,9 @@ pub(super) fn apply(here: &Here, arguments: &ApplyArguments, out: &mut Output) -
     let finished = host.finish(outcome, &mut terminal)?;
     drop(terminal);
     tell(&finished.result, out);
+    if is_planned && is_done_before(&finished.result) {
+        out.say("The plan is applied already: every file is as it says.");
+    }
     Ok(conclude(&finished, arguments.mutation, out))
 }
 
@@ -131,6 +135,12 @@ fn call(work: Work, arguments: &ApplyArguments) -> Call {
             strategy,
         },
     }
+}
+
+/// True if there is no step with something to do, and there are steps.
+fn is_done_before(result: &Value) -> bool {
+    let outcomes = Vec::<ApplyOutcome>::deserialize(result).unwrap_or_default();
+    !outcomes.is_empty() && outcomes.iter().all(|outcome| outcome.status == ApplyStatus::Noop)
 }
 
 /// Writes a line for each file to stdout, and notes on it to stderr.

@@ -45,7 +45,11 @@ pub struct Context<'a> {
 pub fn propose(ctx: &Context<'_>, request: &Request) -> Result<Proposed, Error> {
     let mut draft = Draft::new(ctx.view);
     let mut outcomes = Vec::with_capacity(request.steps().len());
-    for batch in batches(request.steps()) {
+    let steps = match done_before(request, &draft, &mut outcomes)? {
+        true => &[],
+        false => request.steps(),
+    };
+    for batch in batches(steps) {
         let effects = parallel_map(ctx.threads, batch, |step| {
             if ctx.cancel.load(Ordering::Relaxed) {
                 return Err(Error::new(Code::Cancelled, "the run was cancelled"));
@@ -71,6 +75,22 @@ pub fn propose(ctx: &Context<'_>, request: &Request) -> Result<Proposed, Error> 
         }
     }
     draft.into_proposed(outcomes)
+}
+
+/// True if every file of a plan is as the plan makes it: then there is nothing to do, whatever the files were before.
+fn done_before(request: &Request, draft: &Draft<'_>, outcomes: &mut Vec<ApplyOutcome>) -> Result<bool, Error> {
+    if !request.is_planned() {
+        return Ok(false);
+    }
+    let mut done = Vec::with_capacity(request.steps().len());
+    for step in request.steps() {
+        match step.done_before(draft)? {
+            Some(effect) => done.push(effect.outcome),
+            None => return Ok(false),
+        }
+    }
+    outcomes.extend(done);
+    Ok(true)
 }
 
 /// Steps that may run in parallel: within a batch, no file occurs twice.

@@ -129,6 +129,23 @@ impl DiffStep {
 }
 
 impl PlannedStep {
+    /// The step as one that changes nothing; none unless the file is as it makes it.
+    pub(super) fn done_before(&self, draft: &Draft<'_>) -> Result<Option<Effect>, Error> {
+        let now = match draft.read(&self.path) {
+            Ok(now) => now,
+            // Whatever is there then, it is none of the plan's files.
+            Err(error) if matches!(error.code(), Code::InvalidPath | Code::Unreadable | Code::Unwritable) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        if now.as_ref().map(Content::stamp) != self.after {
+            return Ok(None);
+        }
+        let (from, to, lines) = (&self.path, &self.path, Lines::default());
+        Ok(Some(Effect::new(Sides { from, before: now.clone(), to, after: now, copies: false, lines })))
+    }
+
     pub(super) fn carry_out(&self, draft: &Draft<'_>) -> Result<Effect, Error> {
         let path = &self.path;
         let stale = || Error::new(Code::StalePreimage, format!("`{path}` changed")).detail("path", path.as_str());

@@ -101,6 +101,14 @@ impl Step {
             Step::Planned(step) => step.carry_out(draft),
         }
     }
+
+    /// The step of a plan as one that changes nothing; none unless the file is as the plan makes it.
+    pub(super) fn done_before(&self, draft: &Draft<'_>) -> Result<Option<Effect>, Error> {
+        match self {
+            Step::Planned(step) => step.done_before(draft),
+            _ => Ok(None),
+        }
+    }
 }
 
 /// A file that stays where it is.
