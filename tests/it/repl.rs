@@ -300,6 +300,16 @@ fn a_reset_forgets_everything() {
 }
 
 #[test]
+fn words_that_people_type_are_commands_without_a_colon() {
+    let plain = piped(&site(), &[], "help\nhelp nrv.files.read\n1 + 1\nexit\n2 + 2\n").exits(0);
+    let with_colons = piped(&site(), &[], ":help\n:help nrv.files.read\n1 + 1\n:quit\n").exits(0);
+    assert_eq!(plain.stdout, with_colons.stdout);
+    assert_eq!(piped(&site(), &[], "  quit \n1\n").exits(0).stdout, "");
+    // A variable of that name stays one in a longer line.
+    assert_eq!(piped(&site(), &[], "let help = 3;\nhelp + 1\n").exits(0).stdout, "4\n");
+}
+
+#[test]
 fn help_tells_commands_and_calls() {
     let ran = piped(&site(), &[], ":help\n:help nrv.files.read\n:help :save\n:help nrv.files.raed\n").exits(1);
     assert!(ran.stdout.contains(":rollback") && ran.stdout.contains("A file's text"), "{}", ran.stdout);

@@ -94,9 +94,16 @@ pub(super) enum Command {
     Vars,
 }
 
-/// The text after the colon; none if a line is no command.
+/// The text after the colon; none if a line is no command. `exit`, `quit` and `help` are commands without a colon, too.
 pub(super) fn of(line: &str) -> Option<&str> {
-    line.trim_start().strip_prefix(':')
+    let text = line.trim();
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let names = |c: char| c.is_alphabetic() || c == ':';
+    match (word, rest.trim_start()) {
+        ("exit" | "quit", "") => Some("quit"),
+        ("help", rest) if rest.is_empty() || rest.starts_with(names) => Some(text),
+        _ => line.trim_start().strip_prefix(':'),
+    }
 }
 
 /// Parses the text after the colon. The beginning of a name is enough if no other one begins so.
