@@ -1,38 +1,151 @@
-//! `nrv docs` and `nrv definitions`: the reference of the interface of scripts, in the terminal and for editors.
+//! `nrv docs` and `nrv definitions`: the reference of the interface of scripts, the policy and the guides in the terminal, and the reference
+//! for editors.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     arguments::{DefinitionsArguments, DocsArguments},
+    guides::{GUIDES, has_all},
     here::current_folder,
     output::Output,
     target::Target,
 };
 use crate::{
-    base::error::Error,
+    base::{error::Error, text::shortened},
     script::{library::MODULES, reference::Reference},
+    system::policy::{self, Described},
 };
 
 /// The name of definitions in errors about writing them.
 const WHAT: &str = "definition files";
 
+/// The name under which all keys of the policy are listed.
+const POLICY: &str = "policy";
+
+/// The most findings of a kind that are listed.
+const LISTED: usize = 12;
+
+/// Characters of a finding's text.
+const SHOWN: usize = 110;
+
 pub(super) fn docs(arguments: &DocsArguments, out: &mut Output) -> Result<u8, Error> {
     let reference = Reference::new(MODULES);
-    let Some(name) = &arguments.name else {
+    let name = arguments.name.join(" ");
+    if name.is_empty() {
         if out.is_json() {
             out.document(&reference.json());
         } else {
             out.data(&reference.overview());
         }
         return Ok(0);
-    };
-    let entry = reference.find(name)?;
-    if out.is_json() {
-        out.document(&entry.json());
-    } else {
-        out.data(&entry.text());
     }
-    Ok(0)
+    let unknown = match reference.find(&name) {
+        Ok(entry) if out.is_json() => {
+            out.document(&entry.json());
+            return Ok(0);
+        }
+        Ok(entry) => {
+            out.data(&entry.text());
+            return Ok(0);
+        }
+        Err(unknown) => unknown,
+    };
+    let keys = policy::described()?;
+    let of_policy: Vec<&Described> = keys.iter().filter(|key| is_meant(&key.name, &name)).collect();
+    if !of_policy.is_empty() {
+        if out.is_json() {
+            out.document(&json!({"policy": of_policy}));
+        } else {
+            out.data(&of_policy.iter().map(|key| told(key)).collect::<String>());
+        }
+        if GUIDES.iter().any(|guide| guide.name == name) {
+            out.say(&format!("`nrv docs {name}.md` is the guide."));
+        }
+        return Ok(0);
+    }
+    if let Some(guide) = GUIDES.iter().find(|guide| guide.name == name.trim_end_matches(".md")) {
+        if out.is_json() {
+            out.document(&json!({"guide": guide.name, "title": guide.title(), "text": guide.text}));
+        } else {
+            out.data(guide.text);
+        }
+        return Ok(0);
+    }
+    // A name with parts is misspelt rather than a word of a guide.
+    let is_name = name.contains(['.', '/']);
+    (!is_name && search(&reference, &keys, &name, out)).then_some(0).ok_or(unknown)
+}
+
+/// True if a key is the one that is asked for, or stands in the table that is. Chosen names are known as `NAME` or by any other.
+fn is_meant(key: &str, asked: &str) -> bool {
+    let asked = asked.trim_matches(['[', ']']);
+    let (mut known, mut wanted) = (key.split('.'), asked.split('.'));
+    asked == POLICY
+        || wanted.all(|part| known.next().is_some_and(|name| name == part || name == "NAME")) && known.count() <= 1
+}
+
+/// A key with its purpose, form and default.
+fn told(key: &Described) -> String {
+    let Described { name, doc, value, default, columns } = key;
+    let mut text = match value {
+        None => format!("[{name}]\n    {doc}\n"),
+        Some(value) => format!("{name}\n    {doc}\n    Takes {value}"),
+    };
+    if value.is_some() {
+        let ends = if text.ends_with('.') { "" } else { "." };
+        let default = if default.is_null() { String::new() } else { format!(" Default: {default}") };
+        text.push_str(&format!("{ends}{default}\n"));
+    }
+    for Described { name, doc, .. } in columns {
+        text.push_str(&format!("    - {name}: {doc}\n"));
+    }
+    text
+}
+
+/// Lists what has all words of a question, in the reference, the policy and the guides; false if nothing has.
+fn search(reference: &Reference, keys: &[Described], name: &str, out: &mut Output) -> bool {
+    let words: Vec<String> = name.split_whitespace().map(str::to_lowercase).collect();
+    let entries = reference.entries().filter(|entry| has_all(&format!("{} {}", entry.name(), entry.text()), &words));
+    let of_reference = entries.map(|entry| (entry.name(), entry.summary().to_owned())).collect();
+    let keys = keys.iter().filter(|key| has_all(&format!("{} {}", key.name, key.doc), &words));
+    let of_policy = keys.map(|key| (key.name.clone(), key.doc.to_owned())).collect();
+    let of_guides = GUIDES.iter().flat_map(|guide| {
+        let line = move |line: super::guides::Line| (format!("{}, {}", guide.name, line.heading), line.text);
+        guide.search(&words).into_iter().map(line)
+    });
+    let groups: [(&str, Vec<(String, String)>); 3] =
+        [("reference", of_reference), (POLICY, of_policy), ("guides", of_guides.collect())];
+    if groups.iter().all(|(_, found)| found.is_empty()) {
+        return false;
+    }
+    if out.is_json() {
+        let rows = |found: &[(String, String)]| -> Value {
+            found.iter().map(|(name, text)| json!({"name": name, "text": text})).collect()
+        };
+        let document: serde_json::Map<String, Value> =
+            groups.iter().map(|(kind, found)| ((*kind).to_owned(), rows(found))).collect();
+        out.document(&document);
+        return true;
+    }
+    for (kind, found) in groups.iter().filter(|(_, found)| !found.is_empty()) {
+        out.data(&listed(kind, found));
+    }
+    out.say("`nrv docs NAME` shows an entry, a key of the policy or a guide.");
+    true
+}
+
+/// The findings of a kind, a line each.
+fn listed(kind: &str, found: &[(String, String)]) -> String {
+    let width = found.iter().take(LISTED).map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let mut text = format!("{kind}:\n");
+    for (name, line) in found.iter().take(LISTED) {
+        text.push_str(format!("  {name:width$}  {}", shortened(line, SHOWN)).trim_end());
+        text.push('\n');
+    }
+    if let Some(more @ 1..) = found.len().checked_sub(LISTED) {
+        text.push_str(&format!("  and {more} more\n"));
+    }
+    text
 }
 
 pub(super) fn definitions(arguments: &DefinitionsArguments, out: &mut Output) -> Result<u8, Error> {

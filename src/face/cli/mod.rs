@@ -22,6 +22,7 @@ mod dta_new;
 mod edit;
 mod files;
 mod gate;
+mod guides;
 mod here;
 mod hooks;
 mod hunk;

@@ -1,11 +1,13 @@
 //! The JSON Schema of `nrv.toml` for editors, made from the keys and the defaults. `schemas/policy.schema.json` is a copy.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
     key, parse,
     provider::LlmProvider,
     settings::{Adapter, McpServer},
+    table::{Column, Form},
 };
 use crate::base::error::Error;
 
@@ -29,6 +31,64 @@ pub fn json_schema() -> Result<Value, Error> {
     schema["description"] =
         json!("The policy of a repository: what runs of nrv may do. Defaults hold where it is silent.");
     Ok(schema)
+}
+
+/// A table or a key of `nrv.toml`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Described {
+    /// Its place, such as `exec.allow`; `NAME` stands for a name that the user chooses.
+    pub name: String,
+    /// The purpose, in sentences.
+    pub doc: &'static str,
+    /// The form of its value, in words; none for a table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// The value that holds without it; none if there is none.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub default: Value,
+    /// The keys of a rule, if the value is a list of rules.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<Described>,
+}
+
+/// Every table and key of `nrv.toml`, sorted by name, each table before its keys.
+pub fn described() -> Result<Vec<Described>, Error> {
+    let defaults = parse::defaults()?;
+    let name = |path: &str| path.replace('*', "NAME");
+    let tables = key::tables().map(|table| Described {
+        name: name(table.path),
+        doc: table.doc,
+        value: None,
+        default: Value::Null,
+        columns: Vec::new(),
+    });
+    let keys = key::KEYS.iter().map(|key| {
+        let default = defaults.pointer(&format!("/{}", key.path.replace('.', "/"))).filter(|value| !value.is_null());
+        let default = default.map(|value| key.form.written(value)).unwrap_or_default();
+        Described {
+            name: name(key.path),
+            doc: key.doc,
+            value: Some(key.form.words()),
+            default,
+            columns: columns(key.form),
+        }
+    });
+    let mut all: Vec<Described> = tables.chain(keys).collect();
+    all.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(all)
+}
+
+/// The keys of rules of this form.
+fn columns(form: Form) -> Vec<Described> {
+    let Form::Rows(columns) = form else { return Vec::new() };
+    let described = |column: &Column| Described {
+        name: column.name.to_owned(),
+        doc: column.doc,
+        value: Some(column.form.words()),
+        default: Value::Null,
+        columns: Vec::new(),
+    };
+    columns.iter().map(described).collect()
 }
 
 fn table(path: &str, defaults: &Value) -> Value {

@@ -116,7 +116,7 @@ impl Form {
     }
 
     /// The form in words.
-    fn words(self) -> String {
+    pub(super) fn words(self) -> String {
         match self {
             Form::Flag => "true or false".to_owned(),
             Form::Count(least) => format!("a whole number, at least {least}"),

@@ -72,6 +72,11 @@ pub(super) fn table(path: &str) -> Option<&'static Table> {
     TABLES.iter().find(|table| table.path == path && !path.is_empty())
 }
 
+/// All tables but the file itself.
+pub(super) fn tables() -> impl Iterator<Item = &'static Table> {
+    TABLES.iter().filter(|table| !table.path.is_empty())
+}
+
 /// True if keys are known beneath that path.
 pub(super) fn is_table(path: &str) -> bool {
     table(path).is_some()

@@ -33,7 +33,7 @@ use serde_json::{Value, json};
 pub use self::{
     ceiling::Ceiling,
     dependency::DependencyRule,
-    describe::json_schema,
+    describe::{Described, described, json_schema},
     entrusted::Entrusted,
     exec::Allowance,
     hidden::Hidden,

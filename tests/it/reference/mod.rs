@@ -63,10 +63,39 @@ fn everything_is_found_by_its_name_and_by_less_if_that_is_enough() {
 fn what_is_not_there_names_the_nearest() {
     let site = Site::empty();
     site.nrv(&["docs", "files.raed"]).exits(1).says("did you mean `nrv.files.read`?");
-    site.nrv(&["docs", "raed"]).exits(1).says("did you mean `read`?");
     site.nrv(&["docs", "nrv.fils"]).exits(1).says("did you mean `nrv.files`?");
     site.nrv(&["docs", "std/raport"]).exits(1).says("did you mean `std/report`?");
-    site.nrv(&["docs", "parse"]).exits(1).says("`nrv.diff.parse`, `nrv.json.parse`, `nrv.llm.parse`");
+    site.nrv(&["docs", "nobody wrote this"]).exits(1).says("the reference has nothing on");
+}
+
+#[test]
+fn the_command_finds_keys_of_the_policy_guides_and_words() {
+    let site = Site::empty();
+    let shown = |asked: &[&str]| site.nrv(&[&["docs"], asked].concat()).exits(0).stdout;
+    for (asked, words) in [
+        (&["exec.allow"][..], "    - prefix: The program"),
+        (&["llm.providers.mine.base_url"], "llm.providers.NAME.base_url\n"),
+        (
+            &["[budget]"],
+            "budget.files\n    Files that a run may change.\n    Takes a whole number, at least 0. Default: 5000\n",
+        ),
+        (&["policy"], "paths.read_deny\n"),
+        (&["gates.md"], "# Gates"),
+        (&["regex"], "nrv.files.grep"),
+        (&["parse"], "nrv.json.parse"),
+        (&["secrets", "in", "a", "diff"], "guides:\n"),
+        (&["Secrets in a DIFF"], "guides:\n"),
+    ] {
+        let text = shown(asked);
+        assert!(text.contains(words), "{asked:?}: {text}");
+    }
+    assert!(!shown(&["exec.allow"]).contains("exec.env"));
+    let found = site.nrv(&["docs", "regex", "--json"]).exits(0).json();
+    assert!(found["guides"][0]["text"].as_str().is_some_and(|text| text.contains("regex")), "{found}");
+    let keys = site.nrv(&["docs", "exec", "--json"]).exits(0).json();
+    assert!(keys["policy"].is_null(), "the namespace is meant first");
+    let keys = site.nrv(&["docs", "budget.mcp", "--json"]).exits(0).json();
+    assert_eq!(keys["policy"][0]["default"], 1000);
 }
 
 #[test]

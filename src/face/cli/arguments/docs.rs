@@ -11,11 +11,15 @@ use clap::Args;
   nrv docs nrv.files.read
   nrv docs std/report
   nrv docs errors
+  nrv docs exec.allow
+  nrv docs gates
+  nrv docs secrets in a diff
   nrv docs --json > reference.json")]
 pub(in crate::face::cli) struct DocsArguments {
-    /// Call, namespace, module of the standard library or part of the language [default: a list of all]
+    /// Call, namespace, module, part of the language, key of the policy (`policy` lists all), guide, or words to search for [default: a list
+    /// of the reference]
     #[arg(value_name = "NAME")]
-    pub(in crate::face::cli) name: Option<String>,
+    pub(in crate::face::cli) name: Vec<String>,
 }
 
 /// Arguments of `nrv definitions`.

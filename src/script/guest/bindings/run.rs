@@ -20,7 +20,7 @@ use crate::{
 };
 
 const BUDGET: &[Field] = fields! {
-    calls: "map" = KIND, files: "map" = KIND, diff_lines: "map" = KIND, bytes: "map" = KIND, exec_ms: "map" = KIND,
+    calls: "map" = KIND, files: "map" = KIND, diff_lines: "map" = KIND, bytes: "map" = KIND, exec_ms: "map" = KIND, mcp: "map?" = KIND,
     tokens: "map" = KIND, cost_millionths: "map?" = KIND,
 };
 
