@@ -45,6 +45,11 @@ fn served(door: &mut dyn Door, agent: &Agent) -> Result<Vec<Tool>, Error> {
         tools.extend(rows.as_array().into_iter().flatten().map(|row| tool::of_server(server, row)));
     }
     tools.retain(|tool| tool.served.as_ref().is_some_and(|call| names.contains(call)));
+    let mut known = BTreeSet::new();
+    if let Some(twice) = tools.iter().find(|tool| !known.insert(&tool.name)) {
+        let message = format!("several tools of `{}` are `{}` for its model", agent.name, twice.name);
+        return Err(Error::new(Code::InvalidInput, message).hint("give it only one of them"));
+    }
     Ok(tools)
 }
 

@@ -76,4 +76,10 @@ impl Web for Remote {
         let answered = self.sender.send(&exchange, &self.cancel).map_err(|failure: Failure| failure.to_string())?;
         Ok(Answer { status: answered.status, headers: answered.headers, body: Box::new(answered.body) })
     }
+
+    fn clean(&self, text: &str) -> String {
+        // A placeholder may well be a word of a reply.
+        let token = self.token.as_ref().filter(|token| !token.is_stand_in());
+        token.map_or_else(|| text.to_owned(), |token| token.taken_out_of(text))
+    }
 }

@@ -21,7 +21,7 @@ use rmcp::{
 };
 use sse_stream::{Error as SseError, Sse, SseStream};
 use tokio::sync::{mpsc, oneshot};
-use tokio_stream::{Stream, wrappers::ReceiverStream};
+use tokio_stream::{Stream, StreamExt, wrappers::ReceiverStream};
 
 use super::pipes::{ALLOWANCE, MESSAGE, Watch};
 use crate::system::threads;
@@ -64,6 +64,9 @@ impl fmt::Debug for Answer {
 pub trait Web: Send + Sync {
     /// Sends a request, and returns as soon as the head of its answer is there; the reason why it can't, as a phrase.
     fn post(&self, post: &Post) -> Result<Answer, String>;
+
+    /// The text of an answer without what nobody may see, such as a token that the server repeats.
+    fn clean(&self, text: &str) -> String;
 }
 
 /// The reason why a request was not answered.
@@ -154,8 +157,8 @@ impl Posts {
                 Ok(StreamableHttpPostResponse::Sse(self.events(body)?, session))
             }
             200..300 if kind.eq_ignore_ascii_case("application/json") => {
-                let bytes = self.whole(body).await?;
-                Ok(StreamableHttpPostResponse::Json(serde_json::from_slice(&bytes)?, session))
+                let text = self.whole(body).await?;
+                Ok(StreamableHttpPostResponse::Json(serde_json::from_str(&text)?, session))
             }
             200..300 if !matches!(message, ClientJsonRpcMessage::Request(_)) => {
                 Ok(StreamableHttpPostResponse::Accepted)
@@ -171,7 +174,7 @@ impl Posts {
     }
 
     /// All of a body.
-    async fn whole(&self, body: Box<dyn Read + Send>) -> Result<Vec<u8>, Fault> {
+    async fn whole(&self, body: Box<dyn Read + Send>) -> Result<String, Fault> {
         let most = MESSAGE as u64;
         let read = apart(move || {
             let mut bytes = Vec::new();
@@ -182,7 +185,7 @@ impl Posts {
             self.watch.blame(format!("wrote a message of more than {MESSAGE} bytes"));
             return Err(Fault::ResponseBodyTooLarge { max_size: MESSAGE });
         }
-        Ok(bytes)
+        Ok(self.web.clean(&String::from_utf8_lossy(&bytes)))
     }
 
     /// The events of a body, as they come.
@@ -208,7 +211,11 @@ impl Posts {
             }
         };
         threads::start(read).map_err(|error| Fault::Client(Unanswered(error.message().to_owned())))?;
-        Ok(Box::pin(SseStream::from_bytes_stream(ReceiverStream::new(incoming))))
+        let web = Arc::clone(&self.web);
+        let events = SseStream::from_bytes_stream(ReceiverStream::new(incoming));
+        Ok(Box::pin(
+            events.map(move |event| event.map(|event| Sse { data: event.data.map(|data| web.clean(&data)), ..event })),
+        ))
     }
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{result, site};
+use super::{error, result, site};
 use crate::support::site::Site;
 
 /// A site whose model gives these replies one after another, the last one again and again.
@@ -53,4 +53,18 @@ fn an_agent_uses_the_tools_that_it_was_given_and_no_others() {
     let told = fs::read_to_string(folder.path().join("request.1")).unwrap();
     assert!(told.contains("found links"), "{told}");
     site.nrv(&["replay", "last"]).exits(0);
+}
+
+#[test]
+fn tools_that_a_model_could_not_tell_apart_are_refused() {
+    let (site, _folder) = with_model(&[says("report_done", json!({}))]);
+    let policy = String::from_utf8_lossy(&site.read("nrv.toml")).replace("\"where\"]", "\"where\", \"a.b\", \"a_b\"]");
+    site.write("nrv.toml", policy);
+    site.nrv(&["mcp", "approve", "--yes"]).exits(0);
+    let text = "const WORKFLOW = #{ permissions: #{ calls: [\"mcp.fake.a.b\", \"mcp.fake.a_b\"], llm: [\"*\"] } };\n\
+                let ada = nrv.agent.summon(#{ name: \"Ada\", tools: [\"mcp.fake.a.b\", \"mcp.fake.a_b\"] });\n\
+                nrv.agent.converse(ada.id, \"json\", #{ request: \"Begin.\" })";
+    site.write("scripts/agent.rhai", text);
+    let error = error(site.nrv(&["run", "scripts/agent.rhai", "--json", "--allow-dirty"]), 1);
+    assert_eq!(error["message"], "several tools of `Ada` are `mcp_fake_a_b` for its model");
 }

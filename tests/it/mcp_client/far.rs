@@ -116,3 +116,29 @@ fn a_token_goes_over_no_plain_connection_to_another_machine() {
     let refused = error(run(&site, "far.invoke(\"files_read\", #{ path: \"a\" })"), 3);
     assert_eq!(refused["code"], "not_approved", "nothing is sent for a tool that nobody approved");
 }
+
+#[test]
+fn a_token_that_a_server_repeats_is_in_no_reply_and_no_record() {
+    let mut command = std::process::Command::new("/usr/bin/python3");
+    command.args(["-c", include_str!("http_server.py")]).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = Running(command.spawn().unwrap());
+    let mut line = String::new();
+    BufReader::new(running.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let site = client(&format!("http://127.0.0.1:{}/mcp", line.trim()), "\"repeat\"");
+    let approved = nrv(&site, &["mcp", "approve", "--yes"], TOKEN).exits(0);
+    assert!(approved.stdout.contains("Repeats [key]") && !approved.stdout.contains(TOKEN), "{}", approved.stdout);
+    site.write(
+        "scripts/far.rhai",
+        "const WORKFLOW = #{ permissions: #{ calls: [\"mcp.far.repeat\"] } };\nlet far = nrv.mcp(\"far\");\n\
+         let told = [];\nfor n in 0..3 { told.push(far.invoke(\"repeat\", #{}).text); }\n\
+         try { far.invoke(\"repeat\", #{ fail: true }) } catch (e) { told.push(e.message); }\ntold",
+    );
+    let told = result(nrv(&site, &["run", "scripts/far.rhai", "--json", "--allow-dirty"], TOKEN));
+    // The second call met a session that was gone, and was made in a new one.
+    let refused = "the MCP server `far` refuses: it is [key]";
+    assert_eq!(told, serde_json::json!(["it is [key]", "it is [key]", "it is [key]", refused]));
+    let seen = |path: &std::path::PathBuf| String::from_utf8_lossy(&std::fs::read(path).unwrap()).contains(TOKEN);
+    let recorded = site.recorded("**/*");
+    assert!(!recorded.iter().filter(|path| path.is_file()).any(seen));
+    assert!(!String::from_utf8_lossy(&site.read("nrv.lock")).contains(TOKEN));
+}
