@@ -9,5 +9,6 @@ mod lists;
 mod peers;
 mod runs;
 mod strict;
+mod transcripts;
 
 pub(crate) use self::peers::tools;

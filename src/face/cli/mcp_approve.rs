@@ -108,8 +108,10 @@ fn told(server: &str, named: &Named, tools: &[Definition], pins: Pins<'_>) -> St
             "changed" => "    Since the last approval: its definition was changed\n",
             _ => "",
         });
-        let known = pins.0.mcp.get(server).and_then(|known| known.get(&tool.name));
-        if let Some(before) = known.filter(|known| known.description != tool.description) {
+        let [known, now] =
+            [pins.0.mcp.get(server), Some(pins.1)].map(|tools| tools.and_then(|tools| tools.get(&tool.name)));
+        let differs = |known: &&PinnedTool| now.is_some_and(|now| now.description != known.description);
+        if let Some(before) = known.filter(differs) {
             let before = before.description.as_deref().unwrap_or("nothing");
             text.push_str(&format!("    Approved was: {}\n", escape(before)));
         }

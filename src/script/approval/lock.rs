@@ -9,6 +9,7 @@ use crate::{
     base::{
         error::{Code, Error},
         hash::Sha256,
+        text::escape,
     },
     host::ApprovedTools,
     script::pack::Pack,
@@ -77,7 +78,9 @@ impl PinnedTool {
     /// The pin of a tool as its server defines it.
     pub fn of(tool: &Definition) -> Result<Self, Error> {
         let (sha256, read_only) = (tool.sha256()?, tool.is_read_only());
-        Ok(PinnedTool { sha256, description: tool.description.clone(), read_only })
+        // A reviewer sees every sign, those that change how a text reads among them.
+        let plain = |words: &String| words.lines().map(escape).collect::<Vec<_>>().join("\n");
+        Ok(PinnedTool { sha256, description: tool.description.as_ref().map(plain), read_only })
     }
 }
 
@@ -158,6 +161,13 @@ mod tests {
              [scripts.\"a.rhai\".permissions]\nexec = [\"cargo\"]\nwrite = [\"**/*.md\"]\n\n[scripts.\"a.rhai\".budget]\nfiles = 3\n"
         );
         assert!(written.contains(&expected), "{written}");
+    }
+
+    #[test]
+    fn a_description_hides_nothing_from_a_reviewer() {
+        let tool = serde_json::json!({"name": "a", "description": "one\n\u{202e}two", "inputSchema": {}});
+        let tool: Definition = serde_json::from_value(tool).unwrap();
+        assert_eq!(PinnedTool::of(&tool).unwrap().description.unwrap(), "one\n\\u{202e}two");
     }
 
     #[test]
