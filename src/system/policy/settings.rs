@@ -307,7 +307,7 @@ table! {
             "The program and its arguments, which speaks over its standard streams: a file in the workspace, an absolute path, or a name of the `PATH`. Either this or `url` has to be given.",
             Form::Names;
         url: Option<String> = None, last,
-            "Where the server is, such as \"https://mcp.example.com/mcp\"; without user, password and query.", Form::Url;
+            "Where the server is, such as `https://mcp.example.com/mcp`; without user, password and query.", Form::Url;
         tools: Vec<String> = Vec::new(), last,
             "Names of the tools that runs may use. `nrv mcp approve` pins the definition of each.", Form::Names;
         token_env: Option<String> = None, last,
