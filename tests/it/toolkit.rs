@@ -305,7 +305,7 @@ fn every_file_that_changed_since_the_plan_is_named() {
     assert_eq!(error.message(), "`src/main.rs`, `src/new.rs`, `src/lib.rs` changed since the plan was made");
     assert_eq!(error.details()["files"].as_array().unwrap().len(), 3);
     assert!(site.tree() == before);
-    let many: Vec<_> = (0..9).map(|n| planned(&format!("n{n}"), Some(("x\n", 0o644)), None)).collect();
+    let many: Vec<_> = (0..9).map(|n| planned(&format!("n{n}"), Some(("x\n", 0o644)), Some(("y\n", 0o644)))).collect();
     let error = perform(&site, Call::ApplyPlanned { files: many }, YES, &mut Silent).error.unwrap();
     assert!(error.message().ends_with("`n4` and 4 more changed since the plan was made"), "{error}");
 }
