@@ -155,7 +155,7 @@ fn talk<T>(
 fn run(prepared: Prepared<'_>, begun: &Sender<(PathBuf, File)>, heard: &SyncSender<Vec<u8>>) -> Result<Done, Error> {
     let mut begin = |root: &Path, stdin: File| drop(begun.send((root.to_owned(), stdin)));
     let mut heard = |bytes: &[u8]| {
-        // Whatever it says after good-bye is not heard.
+        // An empty piece says nothing, and whatever it says after good-bye is not heard.
         let _ = heard.send(bytes.to_vec());
         Ok(())
     };

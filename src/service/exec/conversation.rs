@@ -21,7 +21,7 @@ pub struct Conversation<'c> {
     /// Receives the folder that it runs in and the writing end of its standard input, just before it starts. The input ends when
     /// that end is dropped.
     pub begin: &'c mut dyn FnMut(&Path, File),
-    /// Receives its stdout; an error ends the command.
+    /// Receives its stdout, with an empty piece at its end; an error ends the command.
     pub heard: &'c mut dyn FnMut(&[u8]) -> Result<(), Error>,
 }
 

@@ -67,7 +67,8 @@ pub fn launch(
     Start { launch, supervisor, cancel, ready, heard: &mut |_| Ok(()) }.run()
 }
 
-/// As [`launch`], for a caller that reads stdout as it comes; an error of `heard` is returned, and the program is killed.
+/// As [`launch`], for a caller that reads stdout as it comes, with an empty piece at its end; an error of `heard` is returned, and the
+/// program is killed.
 pub fn launch_heard(
     launch: &Launch,
     supervisor: &Program,
@@ -368,7 +369,7 @@ impl<'a> Watch<'a> {
             self.keep_time(supervised)?;
         };
         self.find_exceeded(supervised, end.exceeded);
-        // No writer is left, so the pipes hold the rest; the supervisor still holds their ends.
+        // No writer is left, so the pipes hold the rest; the supervisor may still hold their ends.
         let emptying = Stopwatch::start();
         while self.wait(supervised, Duration::ZERO, &mut buffer)?.output && emptying.elapsed() < FUNERAL {}
         supervised.has_ended = true;
@@ -397,7 +398,12 @@ impl<'a> Watch<'a> {
             heard.output = true;
             let failed = |error: &io::Error| Error::io("the output of a program can't be stored", error);
             match rustix::io::read(open.as_fd(), &mut *buffer) {
-                Ok(0) => *pipe = None,
+                Ok(0) => {
+                    *pipe = None;
+                    if stream == 0 {
+                        (self.heard)(&[])?;
+                    }
+                }
                 Ok(length) => {
                     if length == 64 << 10 {
                         // The pipe was full; a failure to enlarge it only costs time.

@@ -54,6 +54,7 @@ fn children() -> SigSet {
 
 /// Waits until a program ends, kills its leftovers, and reports to the host.
 pub(super) fn until_end(control: &UnixStream, bell: &Bell, program: Pid, tree: Tree, tally: Option<Tally>) -> ExitCode {
+    let_go();
     let status = watch(control, bell, program, tree, tally);
     tree.end();
     let Some((status, exceeded)) = status else { return ExitCode::FAILURE };
@@ -63,6 +64,11 @@ pub(super) fn until_end(control: &UnixStream, bell: &Bell, program: Pid, tree: T
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
+}
+
+/// Leaves stdout to the program, so that whoever reads it hears of its end. Without this, only the program's own end is heard.
+pub(super) fn let_go() {
+    let _ = rustix::stdio::dup2_stdout(rustix::stdio::stderr());
 }
 
 /// The end of the program, and its bound if it hit one; none if the host is gone.

@@ -96,10 +96,13 @@ fn in_namespaces(control: &UnixStream, extent: Extent) -> ExitCode {
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     let argument = if own_network { init::FIRST } else { init::FIRST_SHARING_NETWORK };
     match spawn_init(argument, Stdio::inherit()) {
-        Ok(mut first) => match first.wait() {
-            Ok(status) if status.success() => ExitCode::SUCCESS,
-            Ok(_) | Err(_) => ExitCode::FAILURE,
-        },
+        Ok(mut first) => {
+            reaper::let_go();
+            match first.wait() {
+                Ok(status) if status.success() => ExitCode::SUCCESS,
+                Ok(_) | Err(_) => ExitCode::FAILURE,
+            }
+        }
         Err(error) => no_namespaces(control, error.message().to_owned()),
     }
 }
