@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::base::{
-    call::{Call, Model, STANDARD_TOOLS, Spending},
+    call::{Call, Model, STANDARD_TOOLS, Spending, tool_of_call},
     error::{Code, Error},
     named::named,
 };
@@ -74,7 +74,7 @@ pub struct Agent {
     /// The agent that summoned it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Its tools beside the standard ones; none if it has all.
+    /// Its tools beside the standard ones; none if it has all but those of MCP servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<BTreeSet<String>>,
     /// Its model.
@@ -92,9 +92,10 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// True if it has the tool.
+    /// True if it has the tool. A tool of an MCP server, by the name of its call, it has only if that is among its `tools`.
     pub fn has(&self, tool: &str) -> bool {
-        STANDARD_TOOLS.contains(&tool) || self.tools.as_ref().is_none_or(|tools| tools.contains(tool))
+        let has_unnamed = tool_of_call(tool).is_none();
+        STANDARD_TOOLS.contains(&tool) || self.tools.as_ref().map_or(has_unnamed, |tools| tools.contains(tool))
     }
 
     /// True if it has to reach an end before the run does.
@@ -274,5 +275,20 @@ impl Registry {
             (_, outcome) => outcome,
         };
         (outcome, failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_of_a_server_has_to_be_given_by_its_name() {
+        let named = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+        let agent = |tools: Option<BTreeSet<String>>| Agent { tools, ..Agent::default() };
+        let all = agent(None);
+        assert!(all.has("apply_create") && all.has("report_done") && !all.has("mcp.docs.search"));
+        let one = agent(named(&["mcp.docs.search"]));
+        assert!(one.has("mcp.docs.search") && !one.has("mcp.docs.other") && !one.has("apply_create"));
     }
 }
