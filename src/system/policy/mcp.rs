@@ -30,6 +30,9 @@ impl Policy {
 pub(super) fn wrong(servers: &BTreeMap<String, McpServer>) -> Option<(String, String)> {
     servers.iter().find_map(|(name, server)| {
         let key = format!("{SERVERS}.{name}");
+        if name.is_empty() {
+            return Some((key, "has no name: name it, such as `[mcp.servers.docs]`".to_owned()));
+        }
         let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
         if !name.chars().all(is_word) {
             return Some((key, "has a name that is more than letters in lower case, digits, `_` and `-`".to_owned()));
@@ -92,6 +95,7 @@ mod tests {
             ("a", "command = ['x']\ntools = ['x']\ntoken_env = 'A'", "belongs to a server with `url`"),
             ("a", "url = 'http://a'\ntools = ['x']\nnetwork = true", "belongs to a server with `command`"),
             ("a", "url = 'http://a'\ntools = ['x']\ntoken_env = 'A'\ntoken_file = '~/b'", "beside `token_env`"),
+            ("\"\"", "command = ['x']\ntools = ['x']", "has no name"),
             ("'A b'", "command = ['x']\ntools = ['x']", "has a name that is more than letters"),
         ] {
             let error = Policy::parse(&format!("[mcp.servers.{name}]\n{wrong}\n"), FILE).unwrap_err();
