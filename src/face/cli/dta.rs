@@ -90,7 +90,9 @@ pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) ->
     drop(terminal);
     if out.mode() == Mode::Document {
         // The adapter's own output, also when its verifier failed.
-        let failed = finished.error.as_ref().and_then(|error| error.details().get("output"));
+        let details = finished.error.as_ref().and_then(|error| error.details().get("output"));
+        // A program's output is a text.
+        let failed = details.filter(|output| output.is_object());
         match (&finished.error, failed) {
             (None, _) => out.document(&finished.result),
             (Some(_), Some(output)) => out.document(output),
