@@ -91,7 +91,8 @@ fn row(server: &str, tool: &Definition, pins: Pins<'_>) -> Value {
     json!({"server": server, "standing": standing(server, &tool.name, pins), "sha256": sha256, "definition": tool})
 }
 
-/// The text that a person reads before they approve: all that a model would read.
+/// The text that a person reads before they approve: all that a model would read. Words of the server stand behind a line of their own, so
+/// that they don't pass for words of nrv.
 fn told(server: &str, named: &Named, tools: &[Definition], pins: Pins<'_>) -> String {
     let words = [&named.name, &named.version].into_iter().filter(|word| !word.is_empty());
     let words = words.map(String::as_str).collect::<Vec<_>>().join(" ");
@@ -99,22 +100,29 @@ fn told(server: &str, named: &Named, tools: &[Definition], pins: Pins<'_>) -> St
     for tool in tools {
         let effect = if tool.is_read_only() { "says that it has no effect" } else { "may have effects" };
         text.push_str(&format!("  {} {effect}\n", escape(&tool.name)));
-        for line in tool.title.iter().chain(&tool.description).flat_map(|words| words.lines()) {
-            text.push_str(&format!("    {}\n", escape(line)));
+        let [known, now] =
+            [pins.0.mcp.get(server), Some(pins.1)].map(|tools| tools.and_then(|tools| tools.get(&tool.name)));
+        let [before, now] = [known, now].map(|pin| pin.map(PinnedTool::parts).into_iter().flatten());
+        for (name, words) in now.clone() {
+            text.push_str(&words.map_or_else(String::new, |words| part(name, words)));
         }
-        text.push_str(&format!("    Parameters: {}\n", escape(&Value::from(tool.input_schema.clone()).to_string())));
         text.push_str(match standing(server, &tool.name, pins) {
             "new" => "    New: it was not approved before\n",
             "changed" => "    Since the last approval: its definition was changed\n",
             _ => "",
         });
-        let [known, now] =
-            [pins.0.mcp.get(server), Some(pins.1)].map(|tools| tools.and_then(|tools| tools.get(&tool.name)));
-        let differs = |known: &&PinnedTool| now.is_some_and(|now| now.description != known.description);
-        if let Some(before) = known.filter(differs) {
-            let before = before.description.as_deref().unwrap_or("nothing");
-            text.push_str(&format!("    Approved was: {}\n", escape(before)));
+        for ((name, before), (_, now)) in before.zip(now).filter(|(before, now)| before != now) {
+            text.push_str(&match (before, now) {
+                (Some(before), _) => format!("    Approved was:\n{}", part(name, before)),
+                (None, _) => format!("    Approved was: no {name}\n"),
+            });
         }
     }
     text
+}
+
+/// The lines of a part of a definition.
+fn part(name: &str, words: &str) -> String {
+    let lines: String = words.lines().map(|line| format!("      │ {line}\n")).collect();
+    format!("    {name}:\n{lines}")
 }

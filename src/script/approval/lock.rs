@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Pin, PinnedTrust};
 use crate::{
     base::{
         error::{Code, Error},
         hash::Sha256,
-        text::escape,
+        json,
+        text::{escape, escape_in_json},
     },
     host::ApprovedTools,
     script::pack::Pack,
@@ -61,26 +63,52 @@ pub struct PinnedAdapter {
     pub sha256: Sha256,
 }
 
-/// One approved tool of an MCP server.
+/// One approved tool of an MCP server: all that its server says of it, with signs that change how a text reads escaped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PinnedTool {
     /// The hash of its definition.
     pub sha256: Sha256,
-    /// Its purpose, as its server says.
+    /// Its name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Its purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// True if its server says that it has no effect.
-    pub read_only: bool,
+    /// The JSON Schema of its parameters.
+    pub parameters: String,
+    /// The JSON Schema of its structured reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<String>,
+    /// Hints on its effects, as JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hints: Option<String>,
 }
 
 impl PinnedTool {
     /// The pin of a tool as its server defines it.
     pub fn of(tool: &Definition) -> Result<Self, Error> {
-        let (sha256, read_only) = (tool.sha256()?, tool.is_read_only());
-        // A reviewer sees every sign, those that change how a text reads among them.
         let plain = |words: &String| words.lines().map(escape).collect::<Vec<_>>().join("\n");
-        Ok(PinnedTool { sha256, description: tool.description.as_ref().map(plain), read_only })
+        let json = |value: &Value| json::canonical_value(value).map(|text| escape_in_json(&text));
+        Ok(PinnedTool {
+            sha256: tool.sha256()?,
+            title: tool.title.as_ref().map(plain),
+            description: tool.description.as_ref().map(plain),
+            parameters: json(&tool.input_schema.clone().into())?,
+            reply: tool.output_schema.clone().map(|schema| json(&schema.into())).transpose()?,
+            hints: tool.annotations.as_ref().map(json).transpose()?,
+        })
+    }
+
+    /// Its parts, each by its name.
+    pub fn parts(&self) -> [(&'static str, Option<&str>); 5] {
+        [
+            ("title", self.title.as_deref()),
+            ("description", self.description.as_deref()),
+            ("parameters", Some(&self.parameters)),
+            ("reply", self.reply.as_deref()),
+            ("hints", self.hints.as_deref()),
+        ]
     }
 }
 
@@ -164,10 +192,20 @@ mod tests {
     }
 
     #[test]
-    fn a_description_hides_nothing_from_a_reviewer() {
-        let tool = serde_json::json!({"name": "a", "description": "one\n\u{202e}two", "inputSchema": {}});
-        let tool: Definition = serde_json::from_value(tool).unwrap();
-        assert_eq!(PinnedTool::of(&tool).unwrap().description.unwrap(), "one\n\\u{202e}two");
+    fn a_pinned_tool_hides_nothing_from_a_reviewer() {
+        let tool = serde_json::json!({
+            "name": "a", "title": "A\u{200b}", "description": "one\n\u{202e}two", "inputSchema": {"b": "\u{202e}", "a": 1},
+            "outputSchema": {"type": "object"}, "annotations": {"openWorldHint": true},
+        });
+        let pinned = PinnedTool::of(&serde_json::from_value(tool).unwrap()).unwrap();
+        let parts = [
+            ("title", Some("A\\u{200b}")),
+            ("description", Some("one\n\\u{202e}two")),
+            ("parameters", Some(r#"{"a":1,"b":"\u202e"}"#)),
+            ("reply", Some(r#"{"type":"object"}"#)),
+            ("hints", Some(r#"{"openWorldHint":true}"#)),
+        ];
+        assert_eq!(pinned.parts(), parts);
     }
 
     #[test]
