@@ -69,7 +69,11 @@ use self::{
     here::Place,
     output::Output,
 };
-use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
 
 use crate::base::error::{Code, Error};
 
@@ -183,8 +187,8 @@ fn log_to_stderr(verbose: u8) {
     };
     // A closed stderr must not end the process in the middle of its work.
     let log = tracing_subscriber::fmt().with_max_level(level).with_writer(|| redact::Log).with_target(false);
-    // The library of a protocol warns of each request that is answered with an error.
-    let library = if verbose == 0 { tracing::Level::ERROR } else { level };
+    // The library of a protocol tells of each request that is answered with an error, and whoever asked tells of it too.
+    let library = if verbose == 0 { LevelFilter::OFF } else { level.into() };
     let targets = Targets::new().with_default(level).with_target("rmcp", library);
     log.log_internal_errors(false).finish().with(targets).init();
 }

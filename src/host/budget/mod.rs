@@ -262,6 +262,14 @@ impl Budget {
         self.reserve(demand).map(|()| demand)
     }
 
+    /// The error of a program, by its name, for which the time that was left of the budget was too short.
+    pub(super) fn took_the_rest(&self, name: &str) -> Error {
+        Error::new(Code::BudgetExhausted, format!("{name} took what was left of the budget `exec_s`"))
+            .detail("budget", "exec_s")
+            .detail("limit", self.limits.exec_s)
+            .hint("raise `exec_s` in `[budget]` of `nrv.toml` and in the script's header")
+    }
+
     /// True if so many calls are left.
     pub(super) fn has_calls(&self, calls: usize) -> bool {
         self.limits.calls.saturating_sub(self.spent().calls) >= calls as u64

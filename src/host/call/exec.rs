@@ -299,14 +299,7 @@ impl Terms<'_> {
             return Err(Error::new(Code::Cancelled, format!("`{name}` was ended, since the run was cancelled")));
         }
         if ended.timed_out && short {
-            let limit = self.policy.settings().budget.exec_s;
-            return Err(Error::new(
-                Code::BudgetExhausted,
-                format!("`{name}` took what was left of the budget `exec_s`"),
-            )
-            .detail("budget", "exec_s")
-            .detail("limit", limit)
-            .hint("raise `exec_s` in `[budget]` of `nrv.toml` and in the script's header"));
+            return Err(self.budget.took_the_rest(&format!("`{name}`")));
         }
         if let Some(bound) = ended.exceeded {
             return Err(self.beyond(run, ended, bound));

@@ -14,6 +14,7 @@ use crate::{
     base::{
         call::{Call, tool_of_call},
         error::{Code, Error},
+        pulse::Pulse,
         text::{escape, shortened},
     },
     host::{ApprovedTools, budget::Demand, change::pipeline::Pipeline, recorder::Recorder},
@@ -23,7 +24,7 @@ use crate::{
     },
     system::{
         clock::Stopwatch,
-        mcp_client::{Caller, Definition, Reply, failed},
+        mcp_client::{Definition, Reply, failed},
     },
 };
 
@@ -35,8 +36,7 @@ pub(in crate::host) fn tools(pipeline: &mut Pipeline<'_, '_>, server: &str) -> R
     let run = pipeline.run;
     let named = Named::of(&run.policy, server)?;
     let approved = &run.context.options.tools;
-    converse(pipeline, named, |session, caller| {
-        session.look(named, caller)?;
+    converse(pipeline, named, |_, session, _| {
         let rows = named.server.tools.iter().map(|name| {
             let tool = as_approved(approved, named, session.tools(), name)?;
             Ok(json!({
@@ -70,38 +70,38 @@ pub(in crate::host) fn call_tool(
     pipeline.turn.reserved.demand = one;
     // Before anything is started for it.
     approved.of(server, tool).ok_or_else(|| unapproved(named, tool))?;
-    let look = |session: &mut Session, _: Caller<'_>| {
-        as_approved(approved, named, session.tools(), tool).map(Definition::is_read_only)
-    };
-    match (converse(pipeline, named, look)?, run.flags.dry_run) {
-        (true, _) => {}
-        (false, true) => {
-            let message = format!("`{name}` may have effects outside and is not made in a dry run");
-            let error = Error::new(Code::Blocked, message).detail("gate", "calls");
-            return Err(error.hint("a script can ask `nrv.run.mode` first"));
+    let reply = converse(pipeline, named, |pipeline, session, pulse| {
+        let definition = as_approved(approved, named, session.tools(), tool)?;
+        if !definition.is_read_only() {
+            note_effect(pipeline, call, name)?;
         }
-        (false, false) => {
-            pipeline.recorder.note_intent(pipeline.position, call)?;
-            pipeline.recorder.sync()?;
-            pipeline.tally.acted = true;
-        }
-    }
-    let reply = converse(pipeline, named, |session, caller| {
-        // The server may have said meanwhile that its tools are others.
-        as_approved(approved, named, session.tools(), tool)?;
-        session.client().call(tool, params, caller)
+        session.client().call(tool, params, pulse)
     })?;
-    told(named, tool, &reply)
+    told(named, tool, reply)
+}
+
+/// Has a call on the disk that may have effects elsewhere, before it is made. An error in a dry run.
+fn note_effect(pipeline: &mut Pipeline<'_, '_>, call: &Call, name: &str) -> Result<(), Error> {
+    if pipeline.run.flags.dry_run {
+        let message = format!("`{name}` may have effects outside and is not made in a dry run");
+        let error = Error::new(Code::Blocked, message).detail("gate", "calls");
+        return Err(error.hint("a script can ask `nrv.run.mode` first"));
+    }
+    pipeline.recorder.note_intent(pipeline.position, call)?;
+    pipeline.recorder.sync()?;
+    pipeline.tally.acted = true;
+    Ok(())
 }
 
 /// The reply of a tool for a script; an error if the tool says that it failed.
-fn told(named: Named<'_>, tool: &str, reply: &Reply) -> Result<Value, Error> {
+fn told(named: Named<'_>, tool: &str, reply: Reply) -> Result<Value, Error> {
     let text = reply.text();
     if reply.is_error {
         let words = escape(&shortened(text.trim(), SHOWN));
         return Err(failed(named.name, format_args!("says that `{tool}` failed: {words}")).detail("tool", tool));
     }
-    Ok(json!({"text": text, "content": reply.content, "structured": reply.structured}))
+    let parts = [("text", text.into()), ("content", reply.content.into()), ("structured", reply.structured.into())];
+    Ok(Value::Object(parts.map(|(key, part)| (key.to_owned(), part)).into_iter().collect()))
 }
 
 /// A tool whose definition is as it was approved.
@@ -132,27 +132,29 @@ fn refusal(named: Named<'_>, tool: &str, why: &str) -> Error {
         .hint(format!("`nrv mcp approve {server}` shows what the server says of its tools, and pins it in `nrv.lock`"))
 }
 
-/// Has a server asked, with which a conversation begins if there is none, or if the run has changed the tree since. It takes time of
-/// programs.
-fn converse<T>(
-    pipeline: &mut Pipeline<'_, '_>,
+/// Has a server asked whose tools were looked at just now: with which a conversation begins if there is none, or if the run has changed the
+/// tree since. It takes time of programs.
+fn converse<'r, 's, T>(
+    pipeline: &mut Pipeline<'r, 's>,
     named: Named<'_>,
-    ask: impl FnOnce(&mut Session, Caller<'_>) -> Result<T, Error>,
+    ask: impl FnOnce(&mut Pipeline<'r, 's>, &Session, Pulse<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let run = pipeline.run;
     run.trusted(pipeline.sink)?;
     let reserved = run.budget.reserve_exec(named.server.timeout_ms)?;
     let watch = Stopwatch::start();
-    let pulse = || run.check_cancelled();
-    let asked = session(pipeline, named, watch).and_then(|mut session| {
-        let caller = named.caller(watch, &pulse);
-        let asked = session.look_again(named, caller).and_then(|()| ask(&mut session, caller));
-        match asked {
-            Err(error) if session.client().is_over() => Err(session.end(error)),
-            asked => {
-                pipeline.turn.servers.keep(named.name, session);
-                asked
-            }
+    let pulse = || {
+        run.check_cancelled()?;
+        match watch.elapsed_ms() < reserved.exec_ms || reserved.exec_ms == named.server.timeout_ms {
+            true => named.in_time(watch),
+            false => Err(run.budget.took_the_rest(&format!("the MCP server `{}`", named.name))),
+        }
+    };
+    let asked = session(pipeline, named, &pulse).and_then(|session| match ask(pipeline, &session, &pulse) {
+        Err(error) if session.client().is_over() => Err(session.end(error)),
+        asked => {
+            pipeline.turn.servers.keep(named.name, session);
+            asked
         }
     });
     let took = Demand { exec_ms: watch.elapsed_ms(), ..Demand::default() };
@@ -161,19 +163,24 @@ fn converse<T>(
     asked
 }
 
-/// The conversation with a server, taken out of those that go on, or begun.
-fn session(pipeline: &mut Pipeline<'_, '_>, named: Named<'_>, watch: Stopwatch) -> Result<Session, Error> {
+/// The conversation with a server, taken out of those that go on, or begun. Its tools are those of now: a program need not tell that they
+/// are others, and a server elsewhere can't.
+fn session(pipeline: &mut Pipeline<'_, '_>, named: Named<'_>, pulse: Pulse<'_>) -> Result<Session, Error> {
     let tree = Tree { overlay: &pipeline.draft.overlay, changes: pipeline.ledger.transaction_count };
-    if let Some(session) = pipeline.turn.servers.take(named.name, &tree) {
-        return Ok(session);
+    if let Some(mut session) = pipeline.turn.servers.take(named.name, &tree) {
+        match session.look(named, pulse) {
+            Ok(()) => return Ok(session),
+            // Servers end sessions that nobody uses: another one begins.
+            Err(_) if session.client().is_over() && pulse().is_ok() => {}
+            Err(error) => return Err(session.end(error)),
+        }
     }
     let run = pipeline.run;
-    let pulse = || run.check_cancelled();
     let (id, position) = (pipeline.recorder.run_id().to_owned(), pipeline.position.as_str());
     let (recorder, acted) = (&mut *pipeline.recorder, &mut pipeline.tally.acted);
     let mut note = |start: &Starting| note_started(recorder, position, start, !named.server.network, acted);
     let place = Place { context: run.context, policy: &run.policy, tree, run: &id, note: &mut note };
-    named.begin(place, watch, &pulse)
+    named.begin(place, pulse)
 }
 
 /// Records the program that is started and its confinement. One that may have effects elsewhere is on the disk before it starts.

@@ -14,13 +14,13 @@ use crate::{
     host::Context,
     system::{
         clock::Stopwatch,
-        mcp_client::{self, Caller, Client, Definition, failed},
+        mcp_client::{self, Client, Definition, failed},
         policy::{Exec, McpServer, Policy},
         workspace::Overlay,
     },
 };
 
-/// The servers with which a run converses.
+/// The servers with which a run converses. Dropping them ends them all at once.
 #[derive(Default)]
 pub(in crate::host) struct Servers(BTreeMap<String, Session>);
 
@@ -33,6 +33,20 @@ impl Servers {
     /// Keeps a conversation until the next call.
     pub(super) fn keep(&mut self, name: &str, session: Session) {
         self.0.insert(name.to_owned(), session);
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        // All are told before the first is waited for.
+        let running = std::mem::take(&mut self.0).into_values().map(|Session { client, mut running, .. }| {
+            drop(client);
+            if let Running::Program(process, ..) = &mut running {
+                process.bid();
+            }
+            running
+        });
+        drop(running.collect::<Vec<_>>());
     }
 }
 
@@ -88,47 +102,46 @@ impl<'a> Named<'a> {
         Ok(Named { name, server })
     }
 
-    /// The caller of a request whose time began with the watch.
-    pub(super) fn caller(self, watch: Stopwatch, pulse: Pulse<'_>) -> Caller<'_> {
-        Caller { timeout_ms: self.server.timeout_ms.saturating_sub(watch.elapsed_ms()), pulse }
+    /// An error once a call takes longer than it may.
+    pub(super) fn in_time(self, watch: Stopwatch) -> Result<(), Error> {
+        let most = self.server.timeout_ms;
+        if watch.elapsed_ms() < most {
+            return Ok(());
+        }
+        let hint = format!("raise `timeout_ms` in `[mcp.servers.{}]` of `nrv.toml`", self.name);
+        Err(failed(self.name, format_args!("took longer than {most} ms")).hint(hint))
     }
 
     /// Begins a conversation, and looks at the tools.
-    pub(super) fn begin(self, place: Place<'_>, watch: Stopwatch, pulse: Pulse<'_>) -> Result<Session, Error> {
+    pub(super) fn begin(self, place: Place<'_>, pulse: Pulse<'_>) -> Result<Session, Error> {
         let within = |error: Error| error.within(format_args!("the MCP server `{}`", self.name));
         let begun = match &self.server.url {
             Some(url) => {
                 let remote = Remote::new(place.context, place.policy, self.name, self.server).map_err(within)?;
                 let running = Running::Elsewhere(remote.connection());
-                let client = Client::over_web(self.name, url, Arc::new(remote), self.caller(watch, pulse))?;
+                let client = Client::over_web(self.name, url, Arc::new(remote), pulse)?;
                 Session { client, running, tools: Vec::new() }
             }
-            None => self.start(place, watch, pulse, &within)?,
+            None => self.start(place, pulse, &within)?,
         };
         let mut session = begun;
-        match session.look(self, self.caller(watch, pulse)) {
+        match session.look(self, pulse) {
             Ok(()) => Ok(session),
             Err(error) => Err(session.end(error)),
         }
     }
 
     /// Starts a program, and begins a conversation.
-    fn start(
-        self,
-        place: Place<'_>,
-        watch: Stopwatch,
-        pulse: Pulse<'_>,
-        within: &dyn Fn(Error) -> Error,
-    ) -> Result<Session, Error> {
+    fn start(self, place: Place<'_>, pulse: Pulse<'_>, within: &dyn Fn(Error) -> Error) -> Result<Session, Error> {
         let Place { context, policy, tree: Tree { overlay, changes }, run, note } = place;
         let (of_commands, McpServer { command, env, network, .. }) = (&policy.settings().exec, self.server);
         let env = of_commands.env.iter().chain(env).cloned().collect();
         let exec = Exec { network: *network, env, ..of_commands.clone() };
         let surroundings = Arc::new(Surroundings::new(context, exec, overlay, run)?);
-        let (pipes, said, heard) = mcp_client::pipes();
+        let (pipes, said, mut heard) = mcp_client::pipes();
         let streams = Streams { said, heard: move |bytes: &[u8]| heard.hear(bytes) };
         let mut process = Process::start(surroundings, command, streams, pulse, note).map_err(within)?;
-        match Client::over_pipes(self.name, pipes, self.caller(watch, pulse)) {
+        match Client::over_pipes(self.name, pipes, pulse) {
             Ok(client) => {
                 let running = Running::Program(process, overlay.clone(), changes);
                 Ok(Session { client, running, tools: Vec::new() })
@@ -156,16 +169,11 @@ impl Session {
         &self.tools
     }
 
-    /// Looks at the tools of the server as they are now.
-    pub(super) fn look(&mut self, named: Named<'_>, caller: Caller<'_>) -> Result<(), Error> {
-        self.tools = used(named, &self.client.tools(caller)?)?;
+    /// Looks at the tools of the server as they are now. If that can't be told, it has none.
+    pub(super) fn look(&mut self, named: Named<'_>, pulse: Pulse<'_>) -> Result<(), Error> {
+        self.tools.clear();
+        self.tools = used(named, &self.client.tools(pulse)?)?;
         Ok(())
-    }
-
-    /// Looks at the tools if they may have changed. A program tells that; of a server elsewhere nobody hears.
-    pub(super) fn look_again(&mut self, named: Named<'_>, caller: Caller<'_>) -> Result<(), Error> {
-        let has_changed = self.client.has_changed() || matches!(self.running, Running::Elsewhere(_));
-        if has_changed { self.look(named, caller) } else { Ok(()) }
     }
 
     /// Ends a conversation that failed; the error with the last words of the program.
@@ -198,9 +206,10 @@ fn used(named: Named<'_>, tools: &[Definition]) -> Result<Vec<Definition>, Error
 pub fn mcp_tools(context: &Context, name: &str) -> Result<(mcp_client::Named, Vec<Definition>), Error> {
     context.check_trust()?;
     let named = Named::of(&context.policy, name)?;
-    let (watch, pulse) = (Stopwatch::start(), || context.check_cancelled());
+    let watch = Stopwatch::start();
+    let pulse = || context.check_cancelled().and_then(|()| named.in_time(watch));
     let tree = Tree { overlay: &Overlay::default(), changes: 0 };
     let place = Place { context, policy: &context.policy, tree, run: "mcp", note: &mut |_| Ok(()) };
-    let session = named.begin(place, watch, &pulse)?;
+    let session = named.begin(place, &pulse)?;
     Ok((session.client.named(), session.tools.clone()))
 }

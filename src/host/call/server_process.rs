@@ -40,6 +40,9 @@ pub(super) const GOODBYE: Duration = Duration::from_secs(2);
 /// The interval between checks for a cancellation.
 pub(super) const TICK: Duration = Duration::from_millis(20);
 
+/// The most time between the signal that ends a server and the one that kills it, in milliseconds: less than a run may take to stop.
+const GRACE_MS: u64 = 500;
+
 /// Bytes of its output that are kept.
 pub(super) const KEPT: u64 = 64 << 10;
 
@@ -56,6 +59,8 @@ pub(super) struct Surroundings {
     threads: usize,
     /// The run, whose id is part of the names of private folders.
     run: String,
+    /// Set as soon as everything has to stop.
+    cancel: Arc<AtomicBool>,
 }
 
 /// The program that is about to be started, and its confinement.
@@ -76,6 +81,9 @@ pub(super) struct Streams<S, H> {
 pub(super) struct Process {
     thread: Option<JoinHandle<Result<Done, Error>>>,
     stop: Arc<AtomicBool>,
+    cancel: Arc<AtomicBool>,
+    /// The time since good-bye.
+    bidden: Option<Stopwatch>,
 }
 
 impl Surroundings {
@@ -84,11 +92,12 @@ impl Surroundings {
         Ok(Surroundings {
             workspace: context.workspace.duplicate()?,
             overlay: overlay.clone(),
-            exec: policy::Exec { output: KEPT, stored: 0, ..exec },
+            exec: policy::Exec { output: KEPT, stored: 0, grace_ms: exec.grace_ms.min(GRACE_MS), ..exec },
             environment: context.options.environment.clone(),
             supervisor: context.options.program.clone(),
             threads: context.options.threads,
             run: run.to_owned(),
+            cancel: Arc::clone(&context.options.cancel),
         })
     }
 
@@ -160,10 +169,10 @@ impl Process {
         let stop = Arc::new(AtomicBool::new(false));
         let (starting, about) = mpsc::sync_channel::<Starting>(0);
         let (go, gone_on) = mpsc::sync_channel::<()>(0);
-        let (argv, stopped) = (argv.to_vec(), Arc::clone(&stop));
+        let (argv, stopped, cancel) = (argv.to_vec(), Arc::clone(&stop), Arc::clone(&surroundings.cancel));
         let work =
             move || surroundings.run(&argv, streams, &stopped, &mut |start| permitted(&starting, &gone_on, start));
-        let mut process = Process { thread: Some(threads::start(work)?), stop };
+        let mut process = Process { thread: Some(threads::start(work)?), stop, cancel, bidden: None };
         match about_to_start(about, pulse)? {
             Some(start) => {
                 if let Err(error) = note(&start) {
@@ -193,13 +202,18 @@ impl Process {
         }
     }
 
-    /// Waits until the server has ended, for which it gets a moment; how it ended.
+    /// Says good-bye: from now on it has a moment to end.
+    pub(super) fn bid(&mut self) -> Stopwatch {
+        *self.bidden.get_or_insert_with(Stopwatch::start)
+    }
+
+    /// Waits until the server has ended, for which it gets a moment after good-bye, but none if everything has to stop; how it ended.
     pub(super) fn end(&mut self) -> Result<Done, Error> {
+        let patience = self.bid();
         let Some(thread) = self.thread.take() else {
             return Err(Error::new(Code::Internal, "a server was ended twice"));
         };
-        let patience = Stopwatch::start();
-        while !thread.is_finished() && patience.elapsed() < GOODBYE {
+        while !thread.is_finished() && patience.elapsed() < GOODBYE && !self.cancel.load(Ordering::Relaxed) {
             std::thread::sleep(TICK);
         }
         self.stop.store(true, Ordering::Relaxed);

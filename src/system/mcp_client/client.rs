@@ -1,23 +1,15 @@
 //! The client of one server: begins, lists tools, calls one.
 
-use std::{
-    cell::Cell,
-    fmt::Display,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{cell::Cell, fmt::Display, sync::Arc, time::Duration};
 
 use rmcp::{
     ClientCacheConfig, ClientHandler, ClientLifecycleMode, RoleClient,
     model::{
-        CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation,
+        CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ErrorData, Implementation,
         PaginatedRequestParams, ProtocolVersion,
     },
     serve_client_with_lifecycle,
-    service::{ClientInitializeError, NotificationContext, RunningService, ServiceError},
+    service::{ClientInitializeError, RunningService, ServiceError},
     transport::{
         IntoTransport, StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
     },
@@ -26,16 +18,15 @@ use serde_json::{Map, Value, json};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{
-    Caller, Definition, Reply,
-    pipes::{Pipes, Watch},
+    Definition, Reply,
+    pipes::Pipes,
+    watch::{Fault, Watch},
     web::{Posts, Web},
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        text::{escape, shortened},
-    },
-    system::clock::Stopwatch,
+use crate::base::{
+    error::{Code, Error},
+    pulse::Pulse,
+    text::{escape, shortened},
 };
 
 /// The interval between checks for a cancellation.
@@ -43,6 +34,12 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// The most tools of a server that are looked at.
 const TOOLS: usize = 2000;
+
+/// The fault of a server whose answer does not belong to the question.
+const OTHER_FORM: &str = "gave an answer of another form";
+
+/// The fault of a server that says nothing more.
+const ENDED: &str = "ended before it had answered";
 
 /// Characters of a server's words that an error shows.
 const SHOWN: usize = 500;
@@ -54,7 +51,6 @@ pub struct Client {
     service: RunningService<RoleClient, Quiet>,
     runtime: Runtime,
     watch: Arc<Watch>,
-    has_changed: Arc<AtomicBool>,
     /// True if a request was given up, or the server did.
     is_given_up: Cell<bool>,
 }
@@ -68,20 +64,14 @@ pub struct Named {
     pub version: String,
 }
 
-/// Whoever answers the questions of a server: nobody. It hears of changed tools.
+/// Whoever answers the questions of a server: nobody.
 #[derive(Debug)]
-struct Quiet {
-    has_changed: Arc<AtomicBool>,
-}
+struct Quiet;
 
 impl ClientHandler for Quiet {
     fn get_info(&self) -> ClientConfig {
         let own = Implementation::new("nrv", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(ClientCapabilities::default(), own)
-    }
-
-    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.has_changed.store(true, Ordering::Relaxed);
     }
 }
 
@@ -92,23 +82,24 @@ pub fn failed(server: &str, phrase: impl Display) -> Error {
 
 impl Client {
     /// Begins a conversation over the standard streams of a program.
-    pub fn over_pipes(server: &str, pipes: Pipes, caller: Caller<'_>) -> Result<Client, Error> {
+    pub fn over_pipes(server: &str, pipes: Pipes, pulse: Pulse<'_>) -> Result<Client, Error> {
         let watch = Arc::clone(&pipes.watch);
-        Client::begin(server, watch, caller, || pipes)
+        Client::begin(server, watch, pulse, || pipes)
     }
 
     /// Begins a conversation with a server at a URL.
-    pub fn over_web(server: &str, url: &str, web: Arc<dyn Web>, caller: Caller<'_>) -> Result<Client, Error> {
+    pub fn over_web(server: &str, url: &str, web: Arc<dyn Web>, pulse: Pulse<'_>) -> Result<Client, Error> {
         let watch = Arc::<Watch>::default();
         let posts = Posts { web, watch: Arc::clone(&watch) };
-        let config = StreamableHttpClientTransportConfig::with_uri(url);
-        Client::begin(server, watch, caller, || StreamableHttpClientTransport::with_client(posts, config))
+        // A call that a server did not take in one session is not sent again in another, whose tools nobody has looked at.
+        let config = StreamableHttpClientTransportConfig::with_uri(url).reinit_on_expired_session(false);
+        Client::begin(server, watch, pulse, || StreamableHttpClientTransport::with_client(posts, config))
     }
 
     fn begin<T, E, A>(
         server: &str,
         watch: Arc<Watch>,
-        caller: Caller<'_>,
+        pulse: Pulse<'_>,
         transport: impl FnOnce() -> T,
     ) -> Result<Client, Error>
     where
@@ -117,25 +108,19 @@ impl Client {
     {
         let failed_to_start = |error| Error::io("the client of an MCP server can't be started", &error);
         let runtime = Builder::new_current_thread().enable_time().build().map_err(failed_to_start)?;
-        let has_changed = Arc::new(AtomicBool::new(false));
-        let quiet = Quiet { has_changed: Arc::clone(&has_changed) };
         let lifecycle =
             ClientLifecycleMode::Auto { preferred_versions: vec![ProtocolVersion::V_2026_07_28], legacy_version: None };
-        let begun = drive(&runtime, server, caller, async {
+        let begun = drive(&runtime, pulse, async {
             // The transport may start tasks.
-            serve_client_with_lifecycle(quiet, transport(), lifecycle).await
+            serve_client_with_lifecycle(Quiet, transport(), lifecycle).await
         })?;
-        let service = begun.map_err(|error| {
-            let phrase = watch.fault().unwrap_or_else(|| match error {
-                ClientInitializeError::ConnectionClosed(_) => "ended before it had answered".to_owned(),
-                error => format!("can't be asked: {}", shown(&error.to_string())),
-            });
-            failed(server, phrase)
-        })?;
+        let service = begun
+            .map_err(|error| watch.fault().map_or_else(|| unbegun(server, &error), |fault| faulty(server, fault)))?;
+        watch.forgive();
         // A definition that was fetched before says nothing of the server now.
         let without_cache = service.peer().set_response_cache_config(ClientCacheConfig::disabled());
-        drive(&runtime, server, caller, without_cache)?;
-        Ok(Client { server: server.to_owned(), service, runtime, watch, has_changed, is_given_up: Cell::new(false) })
+        drive(&runtime, pulse, without_cache)?;
+        Ok(Client { server: server.to_owned(), service, runtime, watch, is_given_up: Cell::new(false) })
     }
 
     /// The name and version of the server.
@@ -144,19 +129,14 @@ impl Client {
         info.map_or_else(Named::default, |info| Named { name: shown(&info.name), version: shown(&info.version) })
     }
 
-    /// True if the server said since the last time that its tools are others.
-    pub fn has_changed(&self) -> bool {
-        self.has_changed.swap(false, Ordering::Relaxed)
-    }
-
     /// True if nothing more can be asked.
     pub fn is_over(&self) -> bool {
         self.is_given_up.get() || self.watch.fault().is_some() || self.service.is_closed()
     }
 
     /// The definitions of the server's tools, in its order.
-    pub fn tools(&self, caller: Caller<'_>) -> Result<Vec<Definition>, Error> {
-        self.ask(caller, async {
+    pub fn tools(&self, pulse: Pulse<'_>) -> Result<Vec<Definition>, Error> {
+        self.ask(pulse, async {
             let mut tools = Vec::new();
             let mut cursor = None;
             loop {
@@ -183,28 +163,25 @@ impl Client {
     }
 
     /// Calls a tool.
-    pub fn call(&self, tool: &str, params: Map<String, Value>, caller: Caller<'_>) -> Result<Reply, Error> {
+    pub fn call(&self, tool: &str, params: Map<String, Value>, pulse: Pulse<'_>) -> Result<Reply, Error> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(params);
         let answered =
-            self.ask(caller, async { self.service.call_tool_once(params).await.map_err(|error| self.fault(&error)) })?;
+            self.ask(pulse, async { self.service.call_tool_once(params).await.map_err(|error| self.fault(&error)) })?;
         match answered {
-            CallToolResponse::Complete(result) => {
-                let result = json!(result);
-                Ok(Reply {
-                    content: result["content"].as_array().cloned().unwrap_or_default(),
-                    structured: result.get("structuredContent").cloned(),
-                    is_error: result["isError"] == true,
-                })
-            }
+            CallToolResponse::Complete(result) => Ok(Reply {
+                content: result.content.into_iter().map(|part| json!(part)).collect(),
+                structured: result.structured_content,
+                is_error: result.is_error == Some(true),
+            }),
             _ => {
                 Err(failed(&self.server, format_args!("asks a question about the tool `{tool}`, which nobody answers")))
             }
         }
     }
 
-    fn ask<T>(&self, caller: Caller<'_>, request: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    fn ask<T>(&self, pulse: Pulse<'_>, request: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         self.watch.reset();
-        drive(&self.runtime, &self.server, caller, request).inspect_err(|_| self.is_given_up.set(true))?
+        drive(&self.runtime, pulse, request).inspect_err(|_| self.is_given_up.set(true))?
     }
 
     /// The error of a request that was not answered well.
@@ -212,16 +189,55 @@ impl Client {
         let has_answered = matches!(error, ServiceError::McpError(_) | ServiceError::UnexpectedResponse);
         self.is_given_up.set(self.is_given_up.get() || !has_answered);
         match (self.watch.fault(), error) {
-            (Some(fault), _) => failed(&self.server, fault),
-            (None, ServiceError::McpError(refusal)) => {
-                let words = shown(&refusal.message);
-                failed(&self.server, format_args!("refuses: {words}")).detail("mcp_code", refusal.code.0)
-            }
-            (None, ServiceError::TransportClosed) => failed(&self.server, "ended before it had answered"),
-            (None, ServiceError::UnexpectedResponse) => failed(&self.server, "gave an answer of another form"),
-            (None, other) => failed(&self.server, format_args!("did not answer: {}", shown(&other.to_string()))),
+            (Some(fault), _) => faulty(&self.server, fault),
+            (None, ServiceError::McpError(refusal)) => refused(&self.server, refusal),
+            (None, ServiceError::TransportClosed) => failed(&self.server, ENDED),
+            (None, ServiceError::UnexpectedResponse) => failed(&self.server, OTHER_FORM),
+            (None, other) => failed(&self.server, format_args!("did not answer: {}", cause(other))),
         }
     }
+}
+
+/// The error of a server with which no conversation begins.
+fn unbegun(server: &str, error: &ClientInitializeError) -> Error {
+    use ClientInitializeError as E;
+    match error {
+        E::ConnectionClosed(_) => failed(server, ENDED),
+        E::JsonRpcError(refusal) => refused(server, refusal),
+        E::LegacyFallbackFailed { fallback, .. } => unbegun(server, fallback),
+        E::ExpectedInitResponse(_)
+        | E::ExpectedInitResult(_)
+        | E::ConflictInitResponseId(..)
+        | E::UncorrelatedErrorResponse { .. } => failed(server, OTHER_FORM),
+        E::NoCompatibleProtocolVersion { server_supported, .. } => {
+            let versions = server_supported.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            failed(server, format_args!("speaks no version of the protocol that nrv does: {}", shown(&versions)))
+        }
+        error => failed(server, format_args!("can't be asked: {}", cause(error))),
+    }
+}
+
+/// The first cause of an error of the SDK, for a message.
+fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(earlier) = cause.source() {
+        cause = earlier;
+    }
+    shown(&cause.to_string())
+}
+
+/// The error of a server that broke a rule, or can't be reached.
+fn faulty(server: &str, fault: Fault) -> Error {
+    let error = failed(server, fault.phrase);
+    match fault.hint {
+        Some(hint) => error.hint(format!("{hint} in `[mcp.servers.{server}]` of `nrv.toml`")),
+        None => error,
+    }
+}
+
+/// The error of a request that the server refuses.
+fn refused(server: &str, refusal: &ErrorData) -> Error {
+    failed(server, format_args!("refuses: {}", shown(&refusal.message))).detail("mcp_code", refusal.code.0)
 }
 
 /// The words of a server, for a message.
@@ -229,20 +245,15 @@ fn shown(words: &str) -> String {
     escape(&shortened(words.trim(), SHOWN))
 }
 
-/// Works on a request until it is answered, its time is up or the caller has it stopped.
-fn drive<T>(runtime: &Runtime, server: &str, caller: Caller<'_>, request: impl Future<Output = T>) -> Result<T, Error> {
-    let watch = Stopwatch::start();
+/// Works on a request until it is answered or the caller has it stopped.
+fn drive<T>(runtime: &Runtime, pulse: Pulse<'_>, request: impl Future<Output = T>) -> Result<T, Error> {
     runtime.block_on(async {
         let mut request = std::pin::pin!(request);
         loop {
             if let Ok(done) = tokio::time::timeout(TICK, &mut request).await {
                 return Ok(done);
             }
-            (caller.pulse)()?;
-            if watch.elapsed() >= Duration::from_millis(caller.timeout_ms) {
-                let error = failed(server, format_args!("took longer than {} ms", caller.timeout_ms));
-                return Err(error.hint(format!("raise `timeout_ms` in `[mcp.servers.{server}]` of `nrv.toml`")));
-            }
+            pulse()?;
         }
     })
 }

@@ -2,11 +2,12 @@
 //!
 //! Nothing here trusts a server: what it sends is bounded, its own questions are declined, and its definitions are data that the
 //! caller compares with those that a person approved. `pipes` carries lines to
-//! programs, `web` requests to URLs, `definition` reads definitions, and `client` asks.
+//! programs, `web` requests to URLs, `watch` keeps the bounds, `definition` reads definitions, and `client` asks.
 
 mod client;
 mod definition;
 mod pipes;
+mod watch;
 mod web;
 
 use serde_json::Value;
@@ -17,16 +18,6 @@ pub use self::{
     pipes::{Heard, Pipes, Said, pipes},
     web::{Answer, Post, Web},
 };
-use crate::base::pulse::Pulse;
-
-/// The caller's part in a request.
-#[derive(Clone, Copy)]
-pub struct Caller<'c> {
-    /// Milliseconds until the request is given up.
-    pub timeout_ms: u64,
-    /// Returns an error as soon as the request has to stop.
-    pub pulse: Pulse<'c>,
-}
 
 /// The reply of a tool.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,12 +1,6 @@
 //! Messages as lines over the standard streams of a program.
 
-use std::{
-    io,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{io, sync::Arc};
 
 use rmcp::{
     RoleClient,
@@ -15,46 +9,11 @@ use rmcp::{
 };
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
+use super::watch::Watch;
 use crate::base::error::{Code, Error};
 
 /// Messages and pieces of output that wait to be taken.
 const WAITING: usize = 64;
-
-/// The longest message of a server, in bytes.
-pub(super) const MESSAGE: usize = 16 << 20;
-
-/// The most that a server may write while one request is answered, in bytes.
-pub(super) const ALLOWANCE: u64 = 64 << 20;
-
-/// The conduct of a server, for whoever asks it.
-#[derive(Debug, Default)]
-pub(super) struct Watch {
-    /// Bytes that came since the request.
-    heard: AtomicU64,
-    /// The first message that broke a rule, as a phrase.
-    fault: Mutex<Option<String>>,
-}
-
-impl Watch {
-    /// Begins a request.
-    pub(super) fn reset(&self) {
-        self.heard.store(0, Ordering::Relaxed);
-    }
-
-    pub(super) fn fault(&self) -> Option<String> {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Counts bytes that came; all since the request.
-    pub(super) fn hears(&self, bytes: usize) -> u64 {
-        let bytes = bytes as u64;
-        self.heard.fetch_add(bytes, Ordering::Relaxed) + bytes
-    }
-
-    pub(super) fn blame(&self, phrase: impl Into<String>) {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(phrase.into());
-    }
-}
 
 /// The ends of a conversation on the side of the client.
 #[derive(Debug)]
@@ -70,7 +29,7 @@ pub struct Pipes {
 
 /// Takes the output of a server, on a thread of its own.
 #[derive(Debug)]
-pub struct Heard(Sender<Vec<u8>>);
+pub struct Heard(Option<Sender<Vec<u8>>>);
 
 /// Gives the lines for the standard input of a server, on a thread of its own.
 #[derive(Debug)]
@@ -80,14 +39,18 @@ pub struct Said(Receiver<Vec<u8>>);
 pub fn pipes() -> (Pipes, Said, Heard) {
     let ((outgoing, said), (heard, incoming)) = (channel(WAITING), channel(WAITING));
     let pipes = Pipes { outgoing, incoming, bytes: Vec::new(), searched: 0, watch: Arc::default() };
-    (pipes, Said(said), Heard(heard))
+    (pipes, Said(said), Heard(Some(heard)))
 }
 
 impl Heard {
-    /// Takes a piece of output; waits while too many are not taken yet. An error if nobody listens any more.
-    pub fn hear(&self, bytes: &[u8]) -> Result<(), Error> {
+    /// Takes a piece of output, or an empty one at its end; waits while too many are not taken yet. An error if nobody listens any
+    /// more.
+    pub fn hear(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if bytes.is_empty() {
+            self.0 = None;
+        }
         let gone = |_| Error::new(Code::Cancelled, "the conversation with the server is over");
-        self.0.blocking_send(bytes.to_vec()).map_err(gone)
+        self.0.as_ref().map_or(Ok(()), |listener| listener.blocking_send(bytes.to_vec()).map_err(gone))
     }
 }
 
@@ -121,21 +84,13 @@ impl Pipes {
                 if line.is_empty() {
                     continue;
                 }
-                return match serde_json::from_slice(line) {
-                    Ok(message) => Some(message),
-                    Err(_) => {
-                        self.watch.blame("wrote a line that is no message of the protocol");
-                        None
-                    }
-                };
+                return self.watch.message(line, None);
             }
-            if self.bytes.len() > MESSAGE {
-                self.watch.blame(format!("wrote a message of more than {MESSAGE} bytes"));
+            if !self.watch.fits(self.bytes.len()) {
                 return None;
             }
             let piece = self.incoming.recv().await?;
-            if self.watch.hears(piece.len()) > ALLOWANCE {
-                self.watch.blame(format!("wrote more than {ALLOWANCE} bytes for one request"));
+            if !self.watch.hears(piece.len()) {
                 return None;
             }
             self.bytes.extend(piece);
@@ -174,7 +129,7 @@ mod tests {
 
     /// The messages of what a server writes piece by piece, and its fault.
     fn heard(pieces: &[&[u8]]) -> (usize, Option<String>) {
-        let (mut pipes, _said, heard) = pipes();
+        let (mut pipes, _said, mut heard) = pipes();
         std::thread::scope(|scope| {
             scope.spawn(move || pieces.iter().try_for_each(|piece| heard.hear(piece)));
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -182,7 +137,7 @@ mod tests {
             while runtime.block_on(pipes.next()).is_some() {
                 count += 1;
             }
-            let fault = pipes.watch.fault();
+            let fault = pipes.watch.fault().map(|fault| fault.phrase);
             drop(pipes);
             (count, fault)
         })
@@ -195,11 +150,12 @@ mod tests {
         assert_eq!(heard(&[PING, b"\r\n\n", PING]), (2, None));
         assert_eq!(heard(&[&PING[..9], &PING[9..], &PING[..3]]), (1, None));
         assert_eq!(heard(&PING.chunks(1).collect::<Vec<_>>()), (1, None));
+        assert_eq!(heard(&[PING, b"", PING]), (1, None), "nothing comes after the end");
     }
 
     #[test]
     fn a_line_that_is_no_message_ends_the_conversation() {
-        let no_message = Some("wrote a line that is no message of the protocol".to_owned());
+        let no_message = Some("wrote a text that is no message of the protocol".to_owned());
         let deep = [b"[".repeat(100_000), b"\n".to_vec()].concat();
         for line in [&b"Listening on stdio\n"[..], b"{}\n", b"\xff\n", &deep] {
             assert_eq!(heard(&[PING, line, PING]), (1, no_message.clone()));

@@ -15,22 +15,32 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue};
 use rmcp::{
     model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, JsonRpcRequest, ServerJsonRpcMessage},
-    transport::streamable_http_client::{
-        HttpStatusError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
-    },
+    transport::streamable_http_client::{StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse},
 };
 use sse_stream::{Error as SseError, Sse, SseStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::{Stream, StreamExt, wrappers::ReceiverStream};
 
-use super::pipes::{ALLOWANCE, MESSAGE, Watch};
-use crate::system::threads;
+use super::watch::{Clean, MESSAGE, Watch, read};
+use crate::{
+    base::text::{escape, shortened},
+    system::threads,
+};
 
 /// Pieces of an answer that wait to be taken.
 const WAITING: usize = 16;
 
 /// Bytes of a piece.
 const PIECE: usize = 16 << 10;
+
+/// The remedy of a URL at which there is no server.
+const WRONG_URL: &str = "correct `url`";
+
+/// The end of a conversation.
+const ENDED: &str = "the conversation with the server is over";
+
+/// Characters of a header that an error shows.
+const SHOWN: usize = 100;
 
 /// The header with the session of a server.
 const SESSION: &str = "mcp-session-id";
@@ -65,7 +75,7 @@ pub trait Web: Send + Sync {
     /// Sends a request, and returns as soon as the head of its answer is there; the reason why it can't, as a phrase.
     fn post(&self, post: &Post) -> Result<Answer, String>;
 
-    /// The text of an answer without what nobody may see, such as a token that the server repeats.
+    /// The text without what nobody may see, such as a token that the server repeats.
     fn clean(&self, text: &str) -> String;
 }
 
@@ -112,7 +122,8 @@ impl StreamableHttpClient for Posts {
         headers.extend(session_id.iter().map(|id| (SESSION.to_owned(), id.to_string())));
         let post = Post { headers, body: serde_json::to_vec(&message)? };
         let web = Arc::clone(&self.web);
-        let answer = apart(move || web.post(&post)).await?.map_err(|reason| Fault::Client(Unanswered(reason)))?;
+        let answer = apart(move || web.post(&post)).await?;
+        let answer = answer.map_err(|reason| self.blamed(format!("can't be reached: {reason}"), None))?;
         self.understood(&message, session_id.is_some(), answer).await
     }
 
@@ -150,72 +161,162 @@ impl Posts {
         let Answer { status, headers, body } = answer;
         let session = headers.get(SESSION).cloned();
         let kind = headers.get("content-type").map_or("", |kind| kind.split(';').next().unwrap_or_default().trim());
+        let is_json = kind.eq_ignore_ascii_case("application/json");
         match status {
             202 | 204 => Ok(StreamableHttpPostResponse::Accepted),
-            404 if has_session => Err(Fault::SessionExpired),
             200..300 if kind.eq_ignore_ascii_case("text/event-stream") => {
                 Ok(StreamableHttpPostResponse::Sse(self.events(body)?, session))
             }
-            200..300 if kind.eq_ignore_ascii_case("application/json") => {
+            200..300 if is_json => {
                 let text = self.whole(body).await?;
-                Ok(StreamableHttpPostResponse::Json(serde_json::from_str(&text)?, session))
+                let message = self.watch.message(&text, Some(&|text| self.web.clean(text))).ok_or_else(ended)?;
+                Ok(StreamableHttpPostResponse::Json(message, session))
             }
             200..300 if !matches!(message, ClientJsonRpcMessage::Request(_)) => {
                 Ok(StreamableHttpPostResponse::Accepted)
             }
-            200..300 => Err(Fault::UnexpectedContentType(Some(kind.to_owned()))),
-            // A server of before that question does not know it.
-            400..500 if !matches!(status, 401 | 403 | 429) => match unknown_to_older(message) {
-                Some(refusal) => Ok(StreamableHttpPostResponse::Json(refusal, session)),
-                None => Err(HttpStatusError::new(status, None).into()),
-            },
-            _ => Err(HttpStatusError::new(status, headers.get("retry-after").cloned()).into()),
+            200..300 => {
+                let kind = escape(&shortened(kind, SHOWN));
+                Err(self.blamed(format!("answers with `{kind}`, which is not of the protocol"), Some(WRONG_URL)))
+            }
+            400..500 if !matches!(status, 401 | 403 | 429) => {
+                let refusal = match unknown_to_older(message) {
+                    // A server of before that question does not know it.
+                    Some(refusal) => Some(refusal),
+                    None if is_json => refusal(message, &self.whole(body).await?, &|text| self.web.clean(text)),
+                    None => None,
+                };
+                match refusal {
+                    // The SDK would begin another session and call again.
+                    Some(refusal) if !(status == 404 && has_session) => {
+                        Ok(StreamableHttpPostResponse::Json(refusal, session))
+                    }
+                    _ => Err(self.status(status, has_session, &headers)),
+                }
+            }
+            _ => Err(self.status(status, has_session, &headers)),
         }
     }
 
+    /// The fault of an answer with a status that is no success.
+    fn status(&self, status: u16, has_session: bool, headers: &BTreeMap<String, String>) -> Fault {
+        let (phrase, hint) = match status {
+            300..=399 => (format!("answers with a redirect, status {status}, which is not followed"), Some(WRONG_URL)),
+            401 | 403 => (
+                format!("refuses the request with status {status}"),
+                Some("check the token that `token_env` or `token_file` names"),
+            ),
+            404 if has_session => ("has ended the session".to_owned(), None),
+            404 | 405 | 410 => (format!("answers with status {status}"), Some(WRONG_URL)),
+            _ => match headers.get("retry-after").and_then(|wait| wait.parse::<u32>().ok()) {
+                Some(wait) => (format!("answers with status {status}, and asks to wait for {wait} s"), None),
+                None => (format!("answers with status {status}"), None),
+            },
+        };
+        self.blamed(phrase, hint)
+    }
+
+    /// Ends the conversation for a reason, which is shown without the secret.
+    fn blamed(&self, phrase: String, hint: Option<&'static str>) -> Fault {
+        self.watch.blame(self.web.clean(&phrase), hint);
+        ended()
+    }
+
     /// All of a body.
-    async fn whole(&self, body: Box<dyn Read + Send>) -> Result<String, Fault> {
+    async fn whole(&self, body: Box<dyn Read + Send>) -> Result<Vec<u8>, Fault> {
         let most = MESSAGE as u64;
         let read = apart(move || {
             let mut bytes = Vec::new();
             body.take(most + 1).read_to_end(&mut bytes).map(|_| bytes)
         });
-        let bytes = read.await??;
-        if bytes.len() > MESSAGE {
-            self.watch.blame(format!("wrote a message of more than {MESSAGE} bytes"));
-            return Err(Fault::ResponseBodyTooLarge { max_size: MESSAGE });
-        }
-        Ok(self.web.clean(&String::from_utf8_lossy(&bytes)))
+        let bytes = read.await?.map_err(|error| self.blamed(broken_off(&error), None))?;
+        if self.watch.fits(bytes.len()) { Ok(bytes) } else { Err(ended()) }
     }
 
     /// The events of a body, as they come.
     fn events(&self, mut body: Box<dyn Read + Send>) -> Result<Events, Fault> {
         let (pieces, incoming) = mpsc::channel::<Result<Bytes, std::io::Error>>(WAITING);
-        let watch = Arc::clone(&self.watch);
+        let posts = self.clone();
         let read = move || {
-            let mut piece = vec![0; PIECE];
+            let (mut piece, mut event) = (vec![0; PIECE], EventSize::default());
             loop {
                 let read = match body.read(&mut piece) {
                     Ok(0) => return,
-                    Ok(read) => Ok(Bytes::copy_from_slice(&piece[..read])),
-                    Err(error) => Err(error),
+                    Ok(read) => &piece[..read],
+                    Err(error) => {
+                        posts.blamed(broken_off(&error), None);
+                        return;
+                    }
                 };
-                if watch.hears(read.as_ref().map_or(0, Bytes::len)) > ALLOWANCE {
-                    watch.blame(format!("wrote more than {ALLOWANCE} bytes for one request"));
+                if !posts.watch.hears(read.len()) || !posts.watch.fits(event.with(read)) {
                     return;
                 }
-                let is_last = read.is_err();
-                if pieces.blocking_send(read).is_err() || is_last {
+                if pieces.blocking_send(Ok(Bytes::copy_from_slice(read))).is_err() {
                     return;
                 }
             }
         };
         threads::start(read).map_err(|error| Fault::Client(Unanswered(error.message().to_owned())))?;
-        let web = Arc::clone(&self.web);
         let events = SseStream::from_bytes_stream(ReceiverStream::new(incoming));
-        Ok(Box::pin(
-            events.map(move |event| event.map(|event| Sse { data: event.data.map(|data| web.clean(&data)), ..event })),
-        ))
+        let posts = self.clone();
+        Ok(Box::pin(events.map(move |event| event.and_then(|event| posts.checked(event)))))
+    }
+
+    /// The event with a message of the server in bounds, and without the secret.
+    fn checked(&self, event: Sse) -> Result<Sse, SseError> {
+        let is_message = event.event.as_ref().is_none_or(|kind| kind.is_empty() || kind == "message");
+        let data = event.data.filter(|data| is_message && !data.trim().is_empty());
+        let unusable = || SseError::Body(Box::new(Unanswered(ENDED.to_owned())));
+        let data = data.map(|data| {
+            let message =
+                self.watch.message(data.as_bytes(), Some(&|text| self.web.clean(text))).ok_or_else(unusable)?;
+            serde_json::to_string(&message).map_err(|error| SseError::Body(Box::new(error)))
+        });
+        Ok(Sse { data: data.transpose()?, ..event })
+    }
+}
+
+/// The bytes since the end of the last event of a stream.
+#[derive(Default)]
+struct EventSize {
+    bytes: usize,
+    /// Bytes of its last line.
+    line: usize,
+}
+
+impl EventSize {
+    /// The largest size that an event has with the piece that follows.
+    fn with(&mut self, piece: &[u8]) -> usize {
+        let mut largest = self.bytes;
+        for byte in piece {
+            self.bytes += 1;
+            largest = largest.max(self.bytes);
+            match byte {
+                b'\n' if self.line == 0 => self.bytes = 0,
+                b'\n' => self.line = 0,
+                b'\r' => {}
+                _ => self.line += 1,
+            }
+        }
+        largest
+    }
+}
+
+/// The error for the SDK, of a conversation whose fault is known.
+fn ended() -> Fault {
+    Fault::Client(Unanswered(ENDED.to_owned()))
+}
+
+fn broken_off(error: &std::io::Error) -> String {
+    format!("broke off its answer: {error}")
+}
+
+/// The refusal of a request that the body of an answer is, as an answer to it; none if it is none.
+fn refusal(message: &ClientJsonRpcMessage, body: &[u8], clean: Clean<'_>) -> Option<ServerJsonRpcMessage> {
+    let ClientJsonRpcMessage::Request(JsonRpcRequest { id, .. }) = message else { return None };
+    match read(body, Some(clean)) {
+        Ok(ServerJsonRpcMessage::Error(refusal)) => Some(ServerJsonRpcMessage::error(refusal.error, Some(id.clone()))),
+        _ => None,
     }
 }
 

@@ -54,7 +54,7 @@ fn a_run_uses_the_tools_of_another_workspace() {
     there.commit();
     let (_server, url) = server(&there);
     let site = client(&url, "\"files_read\", \"apply_create\"");
-    nrv(&site, &["mcp", "approve", "--yes"], "wrong").exits(1).says("can't be asked");
+    nrv(&site, &["mcp", "approve", "--yes"], "wrong").exits(1).says("refuses the request with status 401");
     site.nrv(&["mcp", "approve", "--yes"]).exits(1).says("`FAR_TOKEN`");
     nrv(&site, &["mcp", "approve", "--yes"], TOKEN).exits(0);
     assert_eq!(result(run(&site, "far.invoke(\"files_read\", #{ path: \"a.txt\" }).structured.result")), "hello\n");
@@ -88,17 +88,36 @@ fn a_server_that_does_not_speak_the_protocol_is_an_error() {
         [head.as_bytes(), body].concat()
     };
     let large = vec![b' '; 20 << 20];
-    let events = b"data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}\n\n".repeat(1 << 20);
+    let note = format!(
+        "data: {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{{\"level\":\"info\",\"data\":\"{}\"}}}}\n\n",
+        "x".repeat(1000)
+    );
+    let events = note.into_bytes().repeat(1 << 16);
     let redirect = b"HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n".to_vec();
+    let event = [b"data: ", &large[..]].concat();
+    let refusal = br#"{"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "Try later"}}"#;
     for (answer, words) in [
-        (http("200 OK", "text/html", b"<p>hello"), "can't be asked"),
-        (http("200 OK", "application/json", b"{\"jsonrpc\": \"2.0\", \"id\": 99, \"result\": {}}"), "can't be asked"),
-        (http("200 OK", "application/json", b"[[[["), "can't be asked"),
-        (http("500 Oops", "text/plain", b"no"), "can't be asked"),
+        (http("200 OK", "text/html", b"<p>hello"), "answers with `text/html`, which is not of the protocol"),
+        (
+            http("200 OK", "application/json", b"{\"jsonrpc\": \"2.0\", \"id\": 99, \"result\": {}}"),
+            "gave an answer of another form",
+        ),
+        (http("200 OK", "application/json", b"[[[["), "wrote a text that is no message of the protocol"),
+        (http("500 Oops", "text/plain", b"no"), "answers with status 500\n"),
+        (http("503 Busy", "text/plain\r\nRetry-After: 7", b"no"), "answers with status 503, and asks to wait for 7 s"),
+        (
+            http("401 No", "text/plain", b"no"),
+            "check the token that `token_env` or `token_file` names in `[mcp.servers.far]`",
+        ),
+        (http("404 No", "text/plain", b"no"), "correct `url` in `[mcp.servers.far]`"),
+        (http("400 No", "application/json", refusal), "refuses: Try later"),
         (http("200 OK", "application/json", &large), "wrote a message of more than 16777216 bytes"),
+        (http("200 OK", "text/event-stream", &event), "wrote a message of more than 16777216 bytes"),
         (http("200 OK", "text/event-stream", &events), "wrote more than 67108864 bytes for one request"),
-        (b"SSH-2.0-x\r\n".to_vec(), "can't be asked"),
-        (redirect, "can't be asked"),
+        (http("200 OK", "text/event-stream", b"data: {}\n\n"), "wrote a text that is no message of the protocol"),
+        (http("200 OK", "text/event-stream", b""), "ended before it had answered"),
+        (b"SSH-2.0-x\r\n".to_vec(), "can't be reached"),
+        (redirect, "answers with a redirect, status 302, which is not followed"),
     ] {
         let site = client(&answering(answer), "\"a\"");
         let ran = nrv(&site, &["mcp", "approve", "--yes"], TOKEN).exits(1);
@@ -130,13 +149,18 @@ fn a_token_that_a_server_repeats_is_in_no_reply_and_no_record() {
     site.write(
         "scripts/far.rhai",
         "const WORKFLOW = #{ permissions: #{ calls: [\"mcp.far.repeat\"] } };\nlet far = nrv.mcp(\"far\");\n\
-         let told = [];\nfor n in 0..3 { told.push(far.invoke(\"repeat\", #{}).text); }\n\
-         try { far.invoke(\"repeat\", #{ fail: true }) } catch (e) { told.push(e.message); }\ntold",
+         let told = [];\nfor params in [#{}, #{}, #{}, #{ fail: true }, #{ fail: \"kind\" }] {\n\
+         try { let reply = far.invoke(\"repeat\", params); told.push([reply.text, reply.structured]) } catch (e) { told.push(e.message) }\n}\ntold",
     );
     let told = result(nrv(&site, &["run", "scripts/far.rhai", "--json", "--allow-dirty"], TOKEN));
-    // The second call met a session that was gone, and was made in a new one.
-    let refused = "the MCP server `far` refuses: it is [key]";
-    assert_eq!(told, serde_json::json!(["it is [key]", "it is [key]", "it is [key]", refused]));
+    let reply = serde_json::json!(["it is [key]", {"[key]": ["[key]"]}]);
+    let [gone, refused, kind] = [
+        // The second call met a session that was gone: it is not made again. A session that is gone before a call begins anew.
+        "the MCP server `far` has ended the session",
+        "the MCP server `far` refuses: it is [key]",
+        "the MCP server `far` answers with `text/[key]`, which is not of the protocol",
+    ];
+    assert_eq!(told, serde_json::json!([reply, gone, reply, refused, kind]));
     let seen = |path: &std::path::PathBuf| String::from_utf8_lossy(&std::fs::read(path).unwrap()).contains(TOKEN);
     let recorded = site.recorded("**/*");
     assert!(!recorded.iter().filter(|path| path.is_file()).any(seen));

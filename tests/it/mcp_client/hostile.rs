@@ -27,9 +27,10 @@ fn a_server_that_can_not_be_begun_with_is_an_error_that_says_why() {
 fn what_a_server_writes_is_bounded() {
     for (query, words) in [
         ("large", "wrote a message of more than 16777216 bytes"),
-        ("deep", "wrote a line that is no message of the protocol"),
+        ("many", "wrote a message of more than 262144 values"),
+        ("deep", "wrote a text that is no message of the protocol"),
         ("floods", "wrote more than 67108864 bytes for one request"),
-        ("prints", "wrote a line that is no message of the protocol"),
+        ("prints", "wrote a text that is no message of the protocol"),
     ] {
         let site = site("honest", "");
         let before = site.tree();
@@ -49,6 +50,15 @@ fn a_server_that_broke_a_rule_is_started_again() {
     let site = site("honest", "");
     let text = "try { fake.invoke(\"search\", #{ query: \"prints\" }) } catch { }\nfake.invoke(\"search\", #{ query: \"a\" }).text";
     assert_eq!(result(run(&site, text, &[])), "found a");
+}
+
+#[test]
+fn a_server_that_closes_its_output_is_not_waited_for() {
+    let site = site("honest", "");
+    let started = std::time::Instant::now();
+    let error = error(run(&site, "fake.invoke(\"search\", #{ query: \"closes\" })", &[]), 1);
+    assert!(error["message"].as_str().is_some_and(|words| words.contains("ended before it had answered")), "{error}");
+    assert!(started.elapsed().as_secs() < 30);
 }
 
 #[test]

@@ -4,6 +4,7 @@ import json
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 CALLS = []
+LISTS = []
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -33,6 +34,9 @@ class Handler(BaseHTTPRequestHandler):
             body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode()
             return self.answer(200, "application/json", body, Mcp_Session_Id="s%d" % len(CALLS))
         if method == "tools/list":
+            LISTS.append(message["id"])
+            if len(LISTS) == 5:
+                return self.answer(404, "text/plain", b"the session is gone")
             schema = {"type": "object", "properties": {}}
             tool = {"name": "repeat", "description": "Repeats " + token, "inputSchema": schema}
             result = {"result": {"tools": [tool]}}
@@ -40,12 +44,16 @@ class Handler(BaseHTTPRequestHandler):
             CALLS.append(message["params"]["arguments"].get("fail"))
             if len(CALLS) == 2:
                 return self.answer(404, "text/plain", b"the session is gone")
-            result = {"result": {"content": [{"type": "text", "text": "it is " + token}]}}
-            if CALLS[-1]:
+            result = {"result": {"content": [{"type": "text", "text": "it is " + token}], "structuredContent": {token: [token]}}}
+            if CALLS[-1] is True:
                 result = {"error": {"code": -32000, "message": "it is " + token}}
         note = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": token}}
         events = [note, {"jsonrpc": "2.0", "id": message["id"], **result}]
-        body = "".join("event: message\ndata: %s\n\n" % json.dumps(event) for event in events)
+        # An escape hides a part of the token.
+        hidden = "\\u%04x" % ord(token[0]) + token[1:]
+        body = "".join("event: message\ndata: %s\n\n" % json.dumps(event).replace(token, hidden) for event in events)
+        if CALLS and CALLS[-1] == "kind":
+            return self.answer(200, "text/" + token, b"")
         self.answer(200, "text/event-stream; charset=utf-8", body.encode())
 
 

@@ -107,6 +107,27 @@ fn a_server_ends_with_its_run_however_that_ends() {
     }
 }
 
+#[test]
+fn a_run_that_is_cancelled_in_a_call_is_undone_however_stubborn_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let site = super::site("stubborn", &seen(&log));
+    site.write(
+        "scripts/tools.rhai",
+        format!("{HEAD}nrv.apply.create(\"a.txt\", \"a\\n\");\nfake.invoke(\"create\", #{{ title: \"slow\" }});"),
+    );
+    let mut command = site.command(&["run", "scripts/tools.rhai", "--allow-dirty", "--yes"]);
+    let mut running = command.env("FAKE_LOG", &log).spawn().unwrap();
+    wait_until("the tool is called", || log.exists());
+    assert!(site.path("a.txt").exists());
+    rustix::process::kill_process(rustix::process::Pid::from_child(&running), Signal::INT).unwrap();
+    let status = running.wait().unwrap();
+    assert_eq!(status.code(), Some(130), "it ends by itself: {status:?}");
+    assert!(!site.path("a.txt").exists(), "it is undone");
+    wait_until("the server has ended", || !is_running(&site.path("server.py")));
+    site.nrv(&["runs", "verify", "last"]).exits(0);
+}
+
 /// True if a process of this user works in the folder of the file.
 fn is_running(file: &std::path::Path) -> bool {
     let folder = file.parent().unwrap().canonicalize().unwrap();
