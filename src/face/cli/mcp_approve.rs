@@ -1,6 +1,7 @@
 //! `nrv mcp approve`: a person reads what servers say of their tools before they are pinned.
 
 use serde_json::{Value, json};
+use textwrap::{Options, WrapAlgorithm};
 
 use super::{
     Here,
@@ -15,9 +16,12 @@ use crate::{
         text::escape,
     },
     host::{self, mcp_tools},
-    script::approval::{self, FILE, Lock, PinnedTool},
+    script::approval::{self, FILE, LINE_FEED, Lock, PinnedTool},
     system::mcp_client::{Definition, Named},
 };
+
+/// The columns for words of a server.
+const WIDTH: usize = 72;
 
 pub(super) fn approve(here: &Here, arguments: &McpApproveArguments, out: &mut Output) -> Result<u8, Error> {
     if here.is_ci() {
@@ -96,7 +100,10 @@ fn row(server: &str, tool: &Definition, pins: Pins<'_>) -> Value {
 fn told(server: &str, named: &Named, tools: &[Definition], pins: Pins<'_>) -> String {
     let words = [&named.name, &named.version].into_iter().filter(|word| !word.is_empty());
     let words = words.map(String::as_str).collect::<Vec<_>>().join(" ");
-    let mut text = if words.is_empty() { format!("{server}\n") } else { format!("{server} ({words})\n") };
+    let mut text = format!("{server}\n");
+    if !words.is_empty() {
+        text.push_str(&part("server", &words));
+    }
     for tool in tools {
         let effect = if tool.is_read_only() { "says that it has no effect" } else { "may have effects" };
         text.push_str(&format!("  {} {effect}\n", escape(&tool.name)));
@@ -121,8 +128,9 @@ fn told(server: &str, named: &Named, tools: &[Definition], pins: Pins<'_>) -> St
     text
 }
 
-/// The lines of a part of a definition.
+/// The lines of a part of a definition. None is longer than a terminal is wide, which would break it without the line before it.
 fn part(name: &str, words: &str) -> String {
-    let lines: String = words.lines().map(|line| format!("      │ {line}\n")).collect();
-    format!("    {name}:\n{lines}")
+    let options = Options::new(WIDTH).break_words(true).wrap_algorithm(WrapAlgorithm::FirstFit);
+    let lines = words.split(LINE_FEED).flat_map(|line| textwrap::wrap(line, &options));
+    format!("    {name}:\n{}", lines.map(|line| format!("      │ {line}\n")).collect::<String>())
 }

@@ -24,6 +24,9 @@ pub const FILE: &str = "nrv.lock";
 /// The signature beside it, if there is one.
 pub const SIGNATURE: &str = "nrv.lock.sig";
 
+/// A line feed in the words of a pinned tool.
+pub const LINE_FEED: &str = "\\n";
+
 /// The version of the file format that this program writes.
 const VERSION: u32 = 1;
 
@@ -88,8 +91,9 @@ pub struct PinnedTool {
 impl PinnedTool {
     /// The pin of a tool as its server defines it.
     pub fn of(tool: &Definition) -> Result<Self, Error> {
-        let plain = |words: &String| words.lines().map(escape).collect::<Vec<_>>().join("\n");
-        let json = |value: &Value| json::canonical_value(value).map(|text| escape_in_json(&text));
+        // On one line, so that no word of a server looks like a key or a table of the file.
+        let plain = |words: &String| words.lines().map(escape).collect::<Vec<_>>().join(LINE_FEED);
+        let json = |value: &Value| json::canonical_value(&json::exact(value)).map(|text| escape_in_json(&text));
         Ok(PinnedTool {
             sha256: tool.sha256()?,
             title: tool.title.as_ref().map(plain),
@@ -200,7 +204,7 @@ mod tests {
         let pinned = PinnedTool::of(&serde_json::from_value(tool).unwrap()).unwrap();
         let parts = [
             ("title", Some("A\\u{200b}")),
-            ("description", Some("one\n\\u{202e}two")),
+            ("description", Some("one\\n\\u{202e}two")),
             ("parameters", Some(r#"{"a":1,"b":"\u202e"}"#)),
             ("reply", Some(r#"{"type":"object"}"#)),
             ("hints", Some(r#"{"openWorldHint":true}"#)),

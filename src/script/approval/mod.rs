@@ -10,7 +10,7 @@ use serde::Serialize;
 
 pub use self::{
     entrusted::{PIN_TRUST, PinnedTrust, entrusted, policies},
-    lock::{FILE, Lock, PinnedAdapter, PinnedTool, SIGNATURE},
+    lock::{FILE, LINE_FEED, Lock, PinnedAdapter, PinnedTool, SIGNATURE},
     pin::Pin,
 };
 use crate::{

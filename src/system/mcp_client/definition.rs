@@ -30,7 +30,7 @@ pub struct Definition {
 impl Definition {
     /// The hash of all that a model or a person reads of it.
     pub fn sha256(&self) -> Result<Sha256, Error> {
-        json::sha256(&json!(self))
+        json::sha256(&json::exact(&json!(self)))
     }
 
     /// True if it says that it has no effect.
@@ -68,6 +68,14 @@ mod tests {
         ] {
             assert_ne!(with(key, value), hash(tool()), "{key}");
         }
+    }
+
+    #[test]
+    fn a_number_of_any_size_is_hashed() {
+        let hash = |most: u64| {
+            definition(json!({"name": "a", "inputSchema": {"maximum": most}})).sha256().map(|hash| hash.to_string())
+        };
+        assert_ne!(hash(u64::MAX).unwrap(), hash(u64::MAX - 1).unwrap());
     }
 
     #[test]

@@ -14,8 +14,14 @@ pub(super) const MESSAGE: usize = 16 << 20;
 /// The most that a server may write while one request is answered, in bytes.
 pub(super) const ALLOWANCE: u64 = 64 << 20;
 
-/// The most values of a message, with its keys: each takes hundreds of bytes of memory, however short it is.
-const VALUES: usize = 1 << 18;
+/// The most values of the messages for one request, with their keys: each takes hundreds of bytes of memory, however short it is.
+const VALUES: u64 = 1 << 18;
+
+/// The most messages for one request: each may be a question that has to be declined.
+const MESSAGES: u64 = 10_000;
+
+/// The deepest nesting of a message, which a script can hold too.
+const DEEPEST: usize = 96;
 
 /// Takes out of a text what nobody may see, such as a token that a server repeats.
 pub(super) type Clean<'a> = &'a dyn Fn(&str) -> String;
@@ -25,6 +31,10 @@ pub(super) type Clean<'a> = &'a dyn Fn(&str) -> String;
 pub(super) struct Watch {
     /// Bytes that came since the request.
     heard: AtomicU64,
+    /// Values of the messages that came since the request.
+    values: AtomicU64,
+    /// Messages that came since the request.
+    messages: AtomicU64,
     fault: Mutex<Option<Fault>>,
 }
 
@@ -40,7 +50,9 @@ pub(super) struct Fault {
 impl Watch {
     /// Begins a request.
     pub(super) fn reset(&self) {
-        self.heard.store(0, Ordering::Relaxed);
+        for counter in [&self.heard, &self.values, &self.messages] {
+            counter.store(0, Ordering::Relaxed);
+        }
     }
 
     /// Begins a conversation: a refusal of a question that only other servers know is forgotten.
@@ -55,10 +67,13 @@ impl Watch {
 
     /// Counts bytes that came. False, and a fault, if they are too many for the request.
     pub(super) fn hears(&self, bytes: usize) -> bool {
-        let bytes = bytes as u64;
-        let is_bounded = self.heard.fetch_add(bytes, Ordering::Relaxed) + bytes <= ALLOWANCE;
+        self.counts(&self.heard, bytes as u64, (ALLOWANCE, "bytes"))
+    }
+
+    fn counts(&self, counter: &AtomicU64, more: u64, (most, of): (u64, &str)) -> bool {
+        let is_bounded = counter.fetch_add(more, Ordering::Relaxed) + more <= most;
         if !is_bounded {
-            self.blame(format!("wrote more than {ALLOWANCE} bytes for one request"), None);
+            self.blame(format!("wrote more than {most} {of} for one request"), None);
         }
         is_bounded
     }
@@ -79,15 +94,23 @@ impl Watch {
 
     /// The message that a text is, cleaned; none, and a fault, if it is none.
     pub(super) fn message(&self, text: &[u8], clean: Option<Clean<'_>>) -> Option<ServerJsonRpcMessage> {
+        let shape = Shape::of(text);
+        if !self.counts(&self.messages, 1, (MESSAGES, "messages")) {
+            return None;
+        }
+        if !self.counts(&self.values, shape.values, (VALUES, "values")) {
+            return None;
+        }
+        if shape.depth > DEEPEST {
+            self.blame(format!("wrote a message of more than {DEEPEST} levels"), None);
+            return None;
+        }
         read(text, clean).inspect_err(|phrase| self.blame(phrase.clone(), None)).ok()
     }
 }
 
 /// The message that a text is, cleaned; otherwise the fault, as a phrase.
 pub(super) fn read(text: &[u8], clean: Option<Clean<'_>>) -> Result<ServerJsonRpcMessage, String> {
-    if values(text) > VALUES {
-        return Err(format!("wrote a message of more than {VALUES} values"));
-    }
     let message = match clean.filter(|clean| !is_clean(text, clean)) {
         None => serde_json::from_slice(text),
         Some(clean) => serde_json::from_slice(text).map(|value| cleaned(value, clean)).and_then(serde_json::from_value),
@@ -101,18 +124,34 @@ fn is_clean(text: &[u8], clean: Clean<'_>) -> bool {
     !text.contains('\\') && clean(&text) == text
 }
 
-/// The values and keys of a JSON text, or more of a text that is no JSON.
-fn values(text: &[u8]) -> usize {
-    let (mut count, mut at) = (1, 0);
-    while let Some(byte) = text.get(at) {
-        match byte {
-            b'"' => at = end_of_string(text, at + 1),
-            b',' | b':' | b'[' | b'{' => count += 1,
-            _ => {}
+/// The shape of a JSON text; of a text that is no JSON it may be too large.
+#[derive(Debug, PartialEq, Eq)]
+struct Shape {
+    /// Values and keys.
+    values: u64,
+    /// The deepest nesting.
+    depth: usize,
+}
+
+impl Shape {
+    fn of(text: &[u8]) -> Self {
+        let (mut shape, mut depth, mut at) = (Shape { values: 1, depth: 0 }, 0_usize, 0);
+        while let Some(byte) = text.get(at) {
+            match byte {
+                b'"' => at = end_of_string(text, at + 1),
+                b',' | b':' => shape.values += 1,
+                b'[' | b'{' => {
+                    shape.values += 1;
+                    depth += 1;
+                    shape.depth = shape.depth.max(depth);
+                }
+                b']' | b'}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            at += 1;
         }
-        at += 1;
+        shape
     }
-    count
 }
 
 /// The place of the quote that ends a string, or the end of the text.
@@ -135,6 +174,11 @@ fn cleaned(value: Value, clean: Clean<'_>) -> Value {
         Value::Object(entries) => {
             entries.into_iter().map(|(key, value)| (clean(&key), cleaned(value, clean))).collect()
         }
+        Value::Number(number) => {
+            let text = number.to_string();
+            let cleaned = clean(&text);
+            if cleaned == text { Value::Number(number) } else { cleaned.into() }
+        }
         other => other,
     }
 }
@@ -147,26 +191,61 @@ mod tests {
 
     #[test]
     fn values_are_counted_without_their_texts() {
-        for (text, count) in
-            [("{}", 2), ("[1,2,3]", 4), (r#"{"a":[",,\"[{",2],"b\\":{}}"#, 8), (r#""a,b"#, 1), (r#""\"#, 1), ("", 1)]
-        {
-            assert_eq!(values(text.as_bytes()), count, "{text}");
+        for (text, values, depth) in [
+            ("{}", 2, 1),
+            ("[1,2,3]", 4, 1),
+            (r#"{"a":[",,\"[{",2],"b\\":{}}"#, 8, 2),
+            (r#"[[[]],[]]"#, 6, 3),
+            (r#""a,b""#, 1, 0),
+            (r#""\"#, 1, 0),
+            ("", 1, 0),
+        ] {
+            assert_eq!(Shape::of(text.as_bytes()), Shape { values, depth }, "{text}");
         }
     }
 
+    /// A reply with so many empty arrays in an array of so many levels.
+    fn reply(items: u64, levels: usize) -> Vec<u8> {
+        let items = (0..items).map(|_| "[]").collect::<Vec<_>>().join(",");
+        let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"content\":[],\"structuredContent\":{open}{items}{close}}}}}"
+        )
+        .into_bytes()
+    }
+
+    fn fault(watch: &Watch) -> String {
+        watch.fault().map(|fault| fault.phrase).unwrap_or_default()
+    }
+
     #[test]
-    fn a_message_of_very_many_values_is_refused_before_it_is_read() {
-        let message = |items: usize| {
-            let items = vec!["[]"; items].join(",");
-            format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"content\":[],\"structuredContent\":[{items}]}}}}")
-        };
+    fn values_and_messages_for_one_request_are_bounded_before_they_are_read() {
         let watch = Watch::default();
-        assert!(watch.message(message(VALUES / 2 - 10).as_bytes(), None).is_some());
-        assert!(watch.message(message(VALUES / 2).as_bytes(), None).is_none());
-        assert_eq!(
-            watch.fault().map(|fault| fault.phrase).as_deref(),
-            Some("wrote a message of more than 262144 values")
-        );
+        assert!(watch.message(&reply(VALUES / 2 - 10, 1), None).is_some());
+        watch.reset();
+        assert!(watch.message(&reply(VALUES / 4, 1), None).is_some());
+        assert!(watch.message(&reply(VALUES / 4, 1), None).is_none());
+        assert_eq!(fault(&watch), "wrote more than 262144 values for one request");
+        let watch = Watch::default();
+        assert!((0..MESSAGES).all(|_| watch.message(&reply(0, 1), None).is_some()));
+        assert!(watch.message(&reply(0, 1), None).is_none());
+        assert_eq!(fault(&watch), "wrote more than 10000 messages for one request");
+    }
+
+    #[test]
+    fn a_deep_message_is_refused_before_it_is_read() {
+        let watch = Watch::default();
+        assert!(watch.message(&reply(0, DEEPEST - 2), None).is_some());
+        assert!(watch.message(&reply(0, DEEPEST - 1), None).is_none());
+        assert_eq!(fault(&watch), "wrote a message of more than 96 levels");
+    }
+
+    #[test]
+    fn a_secret_of_digits_is_no_number_either() {
+        let clean = |text: &str| text.replace("1234567890", "[key]");
+        let text = br#"{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":[1234567890,7]}}"#;
+        let message = Watch::default().message(text, Some(&clean)).map(|message| json!(message)).unwrap_or_default();
+        assert_eq!(message["result"]["structuredContent"], json!(["[key]", 7]));
     }
 
     #[test]

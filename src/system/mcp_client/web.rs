@@ -163,6 +163,9 @@ impl Posts {
         let kind = headers.get("content-type").map_or("", |kind| kind.split(';').next().unwrap_or_default().trim());
         let is_json = kind.eq_ignore_ascii_case("application/json");
         match status {
+            202 | 204 if matches!(message, ClientJsonRpcMessage::Request(_)) => {
+                Err(self.blamed(format!("answers a request with status {status}, which is no answer"), None))
+            }
             202 | 204 => Ok(StreamableHttpPostResponse::Accepted),
             200..300 if kind.eq_ignore_ascii_case("text/event-stream") => {
                 Ok(StreamableHttpPostResponse::Sse(self.events(body)?, session))
@@ -176,8 +179,12 @@ impl Posts {
                 Ok(StreamableHttpPostResponse::Accepted)
             }
             200..300 => {
-                let kind = escape(&shortened(kind, SHOWN));
-                Err(self.blamed(format!("answers with `{kind}`, which is not of the protocol"), Some(WRONG_URL)))
+                let phrase = match kind {
+                    "" => "answers with something that has no type".to_owned(),
+                    // What is cut off could be a part of the secret.
+                    kind => format!("answers with `{}`", escape(&shortened(&self.web.clean(kind), SHOWN))),
+                };
+                Err(self.blamed(format!("{phrase}, which is not of the protocol"), Some(WRONG_URL)))
             }
             400..500 if !matches!(status, 401 | 403 | 429) => {
                 let refusal = match unknown_to_older(message) {
@@ -230,7 +237,7 @@ impl Posts {
             body.take(most + 1).read_to_end(&mut bytes).map(|_| bytes)
         });
         let bytes = read.await?.map_err(|error| self.blamed(broken_off(&error), None))?;
-        if self.watch.fits(bytes.len()) { Ok(bytes) } else { Err(ended()) }
+        if self.watch.fits(bytes.len()) && self.watch.hears(bytes.len()) { Ok(bytes) } else { Err(ended()) }
     }
 
     /// The events of a body, as they come.

@@ -107,6 +107,18 @@ fn an_approval_names_what_is_pinned_and_drops_what_is_gone() {
 }
 
 #[test]
+fn words_of_a_server_do_not_pass_for_words_of_nrv() {
+    let site = unapproved("imitates", "");
+    let shown = site.nrv(&["mcp", "approve", "--yes"]).exits(0).stdout;
+    let own = shown.lines().filter(|line| !line.starts_with("      │ ")).collect::<Vec<_>>();
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    assert!(own.iter().all(|line| !line.contains("approved by nrv")), "{shown}");
+    let lock = String::from_utf8_lossy(&site.read("nrv.lock")).into_owned();
+    let tables = lock.lines().filter(|line| line.starts_with('[')).collect::<Vec<_>>();
+    assert!(tables.iter().all(|table| !table.contains("forged")), "{lock}");
+}
+
+#[test]
 fn gates_permissions_and_trust_hold_for_tools() {
     let listed = "\n[gates.tools]\nenabled = true\nallowed = ['mcp.fake.search']\n";
     let site_listed = site("honest", listed);

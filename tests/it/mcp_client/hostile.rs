@@ -27,9 +27,10 @@ fn a_server_that_can_not_be_begun_with_is_an_error_that_says_why() {
 fn what_a_server_writes_is_bounded() {
     for (query, words) in [
         ("large", "wrote a message of more than 16777216 bytes"),
-        ("many", "wrote a message of more than 262144 values"),
-        ("deep", "wrote a text that is no message of the protocol"),
-        ("floods", "wrote more than 67108864 bytes for one request"),
+        ("many", "wrote more than 262144 values for one request"),
+        ("deep", "wrote a message of more than 96 levels"),
+        ("floods", "wrote more than 10000 messages for one request"),
+        ("pings", "wrote more than 10000 messages for one request"),
         ("prints", "wrote a text that is no message of the protocol"),
     ] {
         let site = site("honest", "");
