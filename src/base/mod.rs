@@ -16,6 +16,7 @@ pub mod named;
 pub mod output;
 pub mod path;
 pub(crate) mod pulse;
+pub mod regular;
 pub mod seed;
 pub mod text;
 pub mod tokens;

@@ -6,7 +6,7 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::{
@@ -16,6 +16,7 @@ use crate::{
         error::{Code, Error},
         json,
         path::{RepoPath, protected},
+        regular,
     },
     host::{Context, context::check_stop, reply_size::too_large},
     system::{
@@ -153,10 +154,7 @@ impl<'a> Files<'a> {
 
     /// Lines that match, in the order of paths and lines. Files that are not UTF-8 are passed over.
     fn grep(&self, regex: &str, patterns: &[String]) -> Result<Vec<Value>, Error> {
-        let regex = RegexBuilder::new(regex).build().map_err(|error| {
-            Error::new(Code::InvalidInput, format!("the regular expression can't be used: {error}"))
-                .hint("back-references and look-around are not available, so that every search takes linear time")
-        })?;
+        let regex = regular::compile(regex)?;
         let paths = self.glob(patterns)?;
         let search = Search { files: self, regex, hits: AtomicU64::new(0), size: AtomicU64::new(0) };
         let hits = parallel_map(self.context.options.threads, &paths, |path| search.file(path));

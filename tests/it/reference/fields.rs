@@ -369,6 +369,8 @@ fn every_call_gives_what_is_listed_and_nothing_else() {
         ),
         ("nrv.mcp(name).invoke", "nrv.mcp(\"docs\").invoke(\"search\", #{ query: \"x\" })"),
         ("nrv.mcp(name).tools", "nrv.mcp(\"docs\").tools()"),
+        ("nrv.text.captures", "nrv.text.captures(\"a1\", `(a)(?<n>\\d)`)"),
+        ("nrv.text.matches", "nrv.text.matches(\"a1\", `\\d`)"),
         ("nrv.llm.stream", "nrv.llm.stream(#{ prompt: \"p\", max_tokens: 100 }, |event| false)"),
         ("nrv.llm.stream", "nrv.llm.stream(#{ prompt: \"p\", max_tokens: 100 }, |event| event.type == \"token\")"),
     ] {

@@ -165,7 +165,7 @@ impl Rules {
             true
         });
         for (name, position) in wrong {
-            let hint = "its functions get the texts of files as arguments; of `nrv` it has `nrv.diff` and `nrv.json`";
+            let hint = "its functions get the texts of files as arguments; of `nrv` it has `nrv.diff`, `nrv.json` and `nrv.text`";
             self.add(position, "adapter_call", format!("an adapter has no `nrv.{name}`"), hint);
         }
     }

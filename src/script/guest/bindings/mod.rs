@@ -25,6 +25,7 @@ mod prompt;
 mod random;
 mod run;
 mod stream;
+mod text;
 mod ui;
 
 use rhai::{Dynamic, Engine};
@@ -58,6 +59,7 @@ pub const NAMESPACES: &[Namespace] = &[
     prompt::NAMESPACE,
     random::NAMESPACE,
     run::NAMESPACE,
+    text::NAMESPACE,
     ui::NAMESPACE,
 ];
 
@@ -83,7 +85,7 @@ pub(super) fn register(engine: &mut Engine) {
 /// Makes the pure namespaces that adapters have known to an engine.
 pub(super) fn register_pure(engine: &mut Engine) {
     engine.register_type_with_name::<Nrv>("nrv");
-    for namespace in [diff::NAMESPACE, json::NAMESPACE] {
+    for namespace in [diff::NAMESPACE, json::NAMESPACE, text::NAMESPACE] {
         (namespace.register)(engine);
     }
 }
