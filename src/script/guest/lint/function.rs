@@ -9,7 +9,7 @@ use std::{
 
 use rhai::{AST, ASTNode, Expr, FnAccess, FnCallExpr, Position, Stmt};
 
-use super::{Lint, each, is_closure};
+use super::{Lint, each, foreign, is_closure};
 use crate::{
     base::{
         error::nearest,
@@ -25,6 +25,9 @@ use crate::{
 /// Names that the engine itself handles, with any number of arguments.
 const KEYWORDS: &[&str] =
     &["Fn", "call", "curry", "debug", "eval", "is_def_fn", "is_def_var", "is_shared", "print", "type_of"];
+
+/// The receiver of the calls on texts.
+const TEXT: &str = "nrv.text";
 
 /// The constants of a script, as functions see them.
 const GLOBAL: &str = "global";
@@ -129,12 +132,8 @@ impl Names {
         let own = self.own.get(name);
         let shipped = shipped().get(name);
         if own.is_none() && shipped.is_none() {
-            let hint = match (nearest(name, self.known()), host_call(name)) {
-                (_, Some(form)) => Some(format!("the host has it: write `{form}`")),
-                (Some(near), _) => Some(format!("did you mean `{near}`?")),
-                (None, None) => Some(format!("define it: `fn {name}(…) {{ … }}`")),
-            };
-            lint.error("unknown_function", position, format!("the function `{name}` does not exist"), hint);
+            let hint = self.remedy(name).unwrap_or_else(|| format!("define it: `fn {name}(…) {{ … }}`"));
+            lint.error("unknown_function", position, format!("the function `{name}` does not exist"), Some(hint));
         } else if !own.is_some_and(|takes| takes.contains(&given))
             && !shipped.is_some_and(|takes| takes.contains(&given))
         {
@@ -146,7 +145,8 @@ impl Names {
 
     fn method(&self, lint: &mut Lint<'_>, call: &FnCallExpr, position: Position) {
         let name = call.name.as_str();
-        let is_host = bindings::calls().any(|one| one.name == name) || adapter::is_reader(name);
+        // A handle of the host may be what it is called on, but nobody keeps one of texts.
+        let is_host = bindings::calls().any(|one| one.name == name && one.receiver != TEXT) || adapter::is_reader(name);
         if !is_word(name) || KEYWORDS.contains(&name) || self.keys.contains(name) || is_host {
             return;
         }
@@ -154,12 +154,10 @@ impl Names {
         // A function of the script gets the value before the dot as `this`, one of the language as its first parameter.
         let (own, shipped) = (self.own.get(name), shipped().get(name));
         if own.is_none() && shipped.is_none() {
-            let near = nearest(name, self.known());
             let message = format!("the method `{name}` does not exist");
-            let hint = match near {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("define it: `fn {name}(…) {{ … }}`, in which `this` is what it is called on"),
-            };
+            let hint = self.remedy(name).unwrap_or_else(|| {
+                format!("define it: `fn {name}(…) {{ … }}`, in which `this` is what it is called on")
+            });
             // A module may give a map with a closure of that name.
             match self.imports.is_empty() {
                 true => lint.error("unknown_method", position, message, Some(hint)),
@@ -190,6 +188,14 @@ impl Names {
                 at,
             });
         }
+    }
+
+    /// The remedy of a name that does not exist: the host's call of that name, the form of another language's function, or the nearest name.
+    fn remedy(&self, name: &str) -> Option<String> {
+        let host = host_call(name).map(|form| format!("the host has it: write `{form}`"));
+        let foreign = || foreign::form(name).map(str::to_owned);
+        let near = || nearest(name, self.known()).map(|near| format!("did you mean `{near}`?"));
+        host.or_else(foreign).or_else(near)
     }
 
     fn known(&self) -> impl Iterator<Item = &str> {

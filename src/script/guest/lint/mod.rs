@@ -5,11 +5,13 @@
 
 mod chain;
 mod flow;
+mod foreign;
 mod function;
 mod known;
 mod literal;
 mod name;
 mod permission;
+mod string;
 
 #[cfg(test)]
 mod tests;
@@ -52,6 +54,7 @@ pub(super) fn whole(ast: &AST, path: &str, text: &str, is_module: bool) -> Findi
     let mut lint = Lint::of(ast, path, text, true);
     function::look(&mut lint, ast);
     flow::look(&mut lint, ast, is_module);
+    string::look(&mut lint, ast);
     lint.found
 }
 

@@ -121,3 +121,44 @@ fn a_commitment_may_start_a_program() {
         assert!(uses.iter().any(|one| one.permission == "exec" && one.possible), "{text}: {uses:?}");
     }
 }
+
+#[test]
+fn functions_of_other_languages_have_their_form() {
+    for (text, hint) in [
+        ("let n = [1].length();", "(write `value.len()`)"),
+        ("[1].forEach(|x| x);", "(write `for item in array { … }`)"),
+        ("println(1);", "(write `print(value)`)"),
+        ("let t = \"a\".replaceAll(\"a\", \"b\");", "(write `nrv.text.replace_all(text, regex, with)`)"),
+        ("let t = [\"a\"].join(\",\");", "(the host has it: write `nrv.text.join(items, separator)`)"),
+        ("let t = \"a\".lines();", "(the host has it: write `nrv.text.lines(text)`)"),
+        ("let t = lines(\"a\");", "(the host has it: write `nrv.text.lines(text)`)"),
+    ] {
+        let found = inspect("a.rhai", text, true).errors;
+        assert!(
+            found.iter().any(|error| format!("({})", error.hint_text().unwrap_or_default()) == hint),
+            "{text}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn an_escape_between_backticks_is_told_unless_it_is_a_regular_expression() {
+    let told = |text: &str| {
+        let warnings = inspect("a.rhai", text, true).warnings;
+        let told = warnings.iter().filter(|warning| warning.details()["rule"] == "raw_escape");
+        told.map(|warning| warning.location().map_or(0, |place| place.column)).collect::<Vec<_>>()
+    };
+    for (text, columns) in [
+        ("print(`a\\nb`);", &[7][..]),
+        ("print(`${1}\\t${2}\\n`);", &[7]),
+        ("let a = `x\\n` + \"y\\n\";", &[9]),
+        ("let a = #{ text: `x\\n` };", &[18]),
+        ("nrv.text.split(\"a\", `\\n`);", &[]),
+        ("nrv.text.split(`a\\n`, `\\n`);", &[16]),
+        ("let a = #{ pattern: `x\\n`, regex: `\\t` };", &[]),
+        ("let a = `\\d+\\n`;", &[]),
+        ("let a = \"x\\n\"; let b = `x`; let c = `\n`;", &[]),
+    ] {
+        assert_eq!(told(text), columns, "{text}");
+    }
+}
