@@ -199,6 +199,16 @@ fn no_file_is_replaced_by_accident() {
 }
 
 #[test]
+fn arguments_are_given_on_the_command_line_or_in_a_file() {
+    let site = Site::empty();
+    site.write("args.json", "{\"n\": 2, \"name\": \"file\"}");
+    let arguments = ["repl", "--json", "--arg", "name=a=b", "--args", "args.json"];
+    let ran = site.nrv_with(&arguments, "[args.n + 1, args.name]\n").exits(0);
+    assert!(ran.stdout.contains("[3,\"a=b\"]") || ran.stdout.contains("[3, \\\"a=b\\\"]"), "{}", ran.stdout);
+    site.nrv_with(&["repl", "--arg", "name"], "1\n").exits(2).says("write `--arg NAME=VALUE`");
+}
+
+#[test]
 fn what_is_saved_elsewhere_imports_what_the_session_did() {
     let site = site();
     site.write("lib/m.rhai", "fn one() { 1 }\n");

@@ -53,6 +53,8 @@ pub struct Start {
     pub allow_dirty: bool,
     /// The source of recorded replies of language models; those of the policy are in `session.llm`.
     pub tapes: Tapes,
+    /// The arguments, by name, as texts see them in `args`.
+    pub args: Map<String, Value>,
 }
 
 /// The state of a text before it is evaluated.
@@ -394,13 +396,14 @@ impl<'a> Interactive<'a> {
         }
         self.forget();
         let mut worker = Worker::start(origin(self.context), self.limits(), &|| self.context.cancelled())?;
+        let args = self.start.args.clone();
         let host = self.host()?;
         host.note_isolation(worker.isolation())?;
         let request = RunRequest {
             main: NAME.to_owned(),
             sources: BTreeMap::new(),
             imports: BTreeMap::new(),
-            args: Value::Object(Map::new()),
+            args: Value::Object(args),
             run: host.run_id().to_owned(),
             seed: host.seed(),
             mode: host.mode().to_owned(),

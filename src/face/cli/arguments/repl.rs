@@ -1,5 +1,7 @@
 //! Arguments of `nrv repl`.
 
+use std::path::PathBuf;
+
 use clap::{Args, value_parser};
 
 use super::seed::LARGEST_SEED;
@@ -8,11 +10,18 @@ use super::seed::LARGEST_SEED;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   nrv repl
+  nrv repl --arg glob='site/**'
   nrv repl --json <<'EOF'
   let pages = nrv.files.glob(\"site/**\");
   pages.len()
   EOF")]
 pub(in crate::face::cli) struct ReplArguments {
+    /// Argument, which is a text in `args`; repeat it for more
+    #[arg(long, value_name = "K=V")]
+    pub(in crate::face::cli) arg: Vec<String>,
+    /// JSON file with arguments, `-` for stdin
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::face::cli) args: Option<PathBuf>,
     /// Make changes at once instead of proposing them
     #[arg(long)]
     pub(in crate::face::cli) apply: bool,

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, io::IsTerminal, path::Path, rc::Rc, sync::atomic::Ordering};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     command::{self, Command},
@@ -20,14 +20,14 @@ use crate::{
         arguments::ReplArguments,
         output::Output,
         pager, recover,
-        run::{script_path, summarise, tell_end},
+        run::{parse_json, script_path, summarise, tell_end},
         table,
         target::Target,
         terminal::Terminal,
     },
     host::{Finished, RolledBack},
     script::{
-        self, Tapes,
+        self, Header, Tapes,
         interactive::{Evaluated, Interactive, Start},
     },
 };
@@ -57,6 +57,16 @@ pub(super) struct Session<'a> {
     typed: bool,
 }
 
+/// The arguments as they are given, since no header says what they are.
+fn args(here: &Here, arguments: &ReplArguments) -> Result<Map<String, Value>, Error> {
+    let json = arguments.args.as_ref().map(|file| parse_json(&here.read_input(file)?, file)).transpose()?;
+    let any = Header { args: Some(json!({"type": "object", "additionalProperties": true})), ..Header::default() };
+    match script::complete(&any, &arguments.arg, json.as_ref())? {
+        Value::Object(args) => Ok(args),
+        _ => Ok(Map::new()),
+    }
+}
+
 impl<'a> Session<'a> {
     /// Begins a session.
     pub(super) fn start(here: &'a Here, arguments: &ReplArguments, out: &mut Output) -> Result<Self, Error> {
@@ -66,6 +76,7 @@ impl<'a> Session<'a> {
             yes: arguments.yes,
             allow_dirty: arguments.allow_dirty,
             tapes: if here.replays_only() { Tapes::ReplayOnly } else { Tapes::Policy },
+            args: args(here, arguments)?,
         };
         let interactive = Interactive::start(&here.context, start, &mut Terminal::over(here, out))?;
         let interactive = Rc::new(RefCell::new(interactive));
