@@ -138,7 +138,7 @@ pub use self::{
         recovery::Recovery,
         request::{Asked, Request, Source},
         resume::{Resumption, reject, resume_call},
-        retention::{Collected, Removed, collect, export, import},
+        retention::{Collected, Removed, collect, export, import, remove_runs},
         rollback::{RolledBack, changed_since, rollback},
         rollback_position::rollback_position,
         run_json::Started,

@@ -127,7 +127,7 @@ fn append(archive: &mut Builder<impl Write>, name: &str, bytes: &[u8]) -> std::i
 /// Takes in a record that [`export`] wrote, `limit` bytes at most, and verifies it before it takes its place.
 ///
 /// `check_contents` looks at what only the host can tell to be right, if contents are in it. `invalid_input` if it is no export
-/// or the run is here already, `record_damaged` if it is not what was written.
+/// or the run is here already with no less, `record_damaged` if it is not what was written.
 pub fn import(
     runs: &Runs,
     input: &mut dyn Read,
@@ -146,7 +146,7 @@ pub fn import(
     let taken = checked.and_then(|()| {
         let text = serde_json::to_vec(&about).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         staged.write(EXPORT, &text)?;
-        runs.place(&staged)
+        runs.place(&staged, about.contents)
     });
     match taken {
         Ok(run) => runs.add_head(&about.head).map(|()| run),

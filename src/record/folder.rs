@@ -15,6 +15,8 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use rustix::fs::{CWD, RenameFlags};
+
 use crate::{
     base::{
         error::{Code, Error, nearest},
@@ -207,15 +209,20 @@ impl Runs {
         Ok(run)
     }
 
-    /// Puts a staged record in its place, where none is.
-    pub(super) fn place(&self, staged: &RunFolder) -> Result<RunFolder, Error> {
-        let folder = self.folder.join(&staged.id);
-        if fs::symlink_metadata(&folder).is_ok() {
+    /// Puts a staged record in its place, where none is, or one of the same run that lacks the contents which this has.
+    pub(super) fn place(&self, staged: &RunFolder, has_contents: bool) -> Result<RunFolder, Error> {
+        let run = RunFolder { id: staged.id.clone(), folder: self.folder.join(&staged.id) };
+        if fs::symlink_metadata(&run.folder).is_err() {
+            fs::rename(&staged.folder, &run.folder).map_err(|error| failed(&run.folder, &error))?;
+        } else if has_contents && run.lacks_contents()? {
+            rustix::fs::renameat_with(CWD, &staged.folder, CWD, &run.folder, RenameFlags::EXCHANGE)
+                .map_err(|error| failed(&run.folder, &error.into()))?;
+            staged.remove()?;
+        } else {
             return Err(Error::new(Code::InvalidInput, format!("there is a run `{}` here already", staged.id))
-                .hint("a record is never overwritten"));
+                .hint("a record is overwritten only by an export of it with the contents that it lacks"));
         }
-        fs::rename(&staged.folder, &folder).map_err(|error| failed(&folder, &error))?;
-        Ok(RunFolder { id: staged.id.clone(), folder })
+        Ok(run)
     }
 
     /// The folder of a run; an id may be shortened as long as it fits one run only, and `last` is the latest run.

@@ -93,6 +93,62 @@ fn without_contents_nothing_of_the_workspaces_files_goes_along() {
 }
 
 #[test]
+fn an_import_with_contents_replaces_one_without_them() {
+    let (site, run, before) = exported(true);
+    site.nrv(&["runs", "export", &run, "-o", "poor.nrv-run"]).exits(0);
+    forget(&site);
+    site.nrv(&["runs", "import", "poor.nrv-run"]).exits(0);
+    site.nrv(&["runs", "import", "poor.nrv-run"]).exits(1).says("with the contents that it lacks");
+    site.nrv(&["runs", "import", "run.nrv-run"]).exits(0);
+    site.nrv(&["runs", "import", "poor.nrv-run"]).exits(1).says("there is a run");
+    assert!(site.recorded(".import-*").is_empty());
+    let report = site.nrv(&["runs", "verify", &run, "--json"]).exits(0).json();
+    assert_eq!((&report["sound"], &report["left_out"]), (&json!(true), &json!(0)));
+    fs::remove_file(site.path("run.nrv-run")).unwrap();
+    fs::remove_file(site.path("poor.nrv-run")).unwrap();
+    site.nrv(&["rollback", &run]).exits(0);
+    assert!(site.tree() == before);
+}
+
+#[test]
+fn a_run_that_waits_is_exported_so_that_it_goes_on_elsewhere() {
+    let site = Site::empty();
+    site.git(&["init", "-q", "-b", "main"]);
+    site.write("a.rhai", "const WORKFLOW = #{ permissions: #{ write: [\"**\"] } };\nnrv.apply.create(\"b.txt\", \"b\\n\");\nnrv.gate.confirm(\"go on\", #{});\nnrv.apply.create(\"c.txt\", \"c\\n\");");
+    site.commit();
+    site.nrv(&["run", "a.rhai"]).exits(7);
+    for (more, contents) in [(&[][..], true), (&["--without-contents"], false), (&["--with-contents"], true)] {
+        let arguments = [&["runs", "export", "last", "-o", "run.nrv-run", "--json"], more].concat();
+        assert_eq!(site.nrv(&arguments).exits(0).json()["contents"], contents, "{more:?}");
+        if !contents {
+            fs::remove_file(site.path("run.nrv-run")).unwrap();
+            continue;
+        }
+        let kept = site.path("run.nrv-run");
+        fs::rename(&kept, site.path("kept.nrv-run")).unwrap();
+    }
+    forget(&site);
+    site.nrv(&["runs", "import", "kept.nrv-run"]).exits(0);
+    site.nrv(&["resume", "last", "--approve", "c1"]).exits(0);
+    assert!(site.path("b.txt").exists() && site.path("c.txt").exists());
+}
+
+#[test]
+fn records_are_removed_by_their_ids() {
+    let site = Site::new(4);
+    site.migrate(&[]).exits(0);
+    let run = site.runs()[0]["run"].as_str().unwrap().to_owned();
+    site.nrv(&["runs", "remove", &run]).exits(2).says("there is no person to ask");
+    site.nrv(&["runs", "remove", &run, "nothing", "--yes"]).exits(1).says("there is no run `nothing`");
+    site.nrv(&["runs", "remove", "last", "--dry-run"]).exits(0).says("1 run would be removed");
+    assert_eq!(site.runs().len(), 1);
+    let removed = site.nrv(&["runs", "remove", &run, "last", "--yes", "--json"]).exits(0).json();
+    assert_eq!((&removed["removed"][0]["run"], removed["removed"].as_array().unwrap().len()), (&json!(run), 1));
+    assert!(site.runs().is_empty());
+    site.nrv(&["rollback", &run]).exits(1).says("there is no run");
+}
+
+#[test]
 fn nothing_is_overwritten_by_an_export_or_an_import() {
     let (site, run, _) = exported(true);
     site.nrv(&["runs", "export", &run, "-o", "run.nrv-run"]).exits(1).says("none is overwritten");

@@ -470,9 +470,12 @@ pub(super) enum Runs {
         /// File to write; it must not exist [default: RUN.nrv-run]
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
-        /// Include the contents of files before and after, which a rollback needs
+        /// Include the contents of files before and after, which a rollback needs [default: for a run that waits]
         #[arg(long)]
         with_contents: bool,
+        /// Leave them out, also of a run that waits
+        #[arg(long, conflicts_with = "with_contents")]
+        without_contents: bool,
     },
     /// Write an in-toto statement about a run in a DSSE envelope, signed by an SSH key
     Attest(AttestArguments),
@@ -481,6 +484,19 @@ pub(super) enum Runs {
     Import {
         /// File to read, `-` for stdin
         file: PathBuf,
+    },
+    /// Remove the records of runs; what they changed stays, and can't be rolled back any more
+    #[command(after_help = "Example:\n  nrv runs remove last --dry-run")]
+    Remove {
+        /// Runs, or `last`
+        #[arg(required = true, value_name = "RUN")]
+        runs: Vec<String>,
+        /// List the runs to remove, remove nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Remove them without asking
+        #[arg(long)]
+        yes: bool,
     },
     /// Remove the records of old runs, by `[retention]` in the policy
     #[command(after_help = "Example:\n  nrv runs gc --dry-run")]

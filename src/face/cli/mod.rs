@@ -120,11 +120,6 @@ pub fn main() -> ExitCode {
 fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
     // Opened only by commands that need a policy: others work where it is missing or can't be read.
     let here = || Here::open(cli);
-    // Recovery and the records of runs have to work even where a policy can't be read.
-    let in_any_case = || match Here::open(cli) {
-        Err(error) if error.code() == Code::InvalidPolicy => Here::without_policy(cli),
-        here => here,
-    };
     match &cli.command {
         Command::Run(arguments) => run::run(&here()?, arguments, out),
         Command::Plan(arguments) => plan::plan(&here()?, arguments, out),
@@ -138,7 +133,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Repl(arguments) => repl::repl(&here()?, arguments, out),
         Command::Dag { command } => dag::dag(&here()?, command, out),
         Command::Dta { command: Dta::List } => dta::list(&here()?, out),
-        Command::Dta { command: Dta::Describe { name } } => dta::describe(&in_any_case()?, name, out),
+        Command::Dta { command: Dta::Describe { name } } => dta::describe(&in_any_case(cli)?, name, out),
         Command::Dta { command: Dta::New(arguments) } => dta_new::new(&here()?, arguments, out),
         Command::Dta { command: Dta::Run(arguments) } => dta::run(&here()?, arguments, out),
         Command::Dta { command: Dta::Verify { run } } => dta::verify(&here()?, run, out),
@@ -148,26 +143,13 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Gate(arguments) => gate::gate(&here()?, arguments, out),
         Command::Llm(arguments) => llm::llm(&here()?, arguments, out),
         Command::Mcp(arguments) => mcp::mcp(&here()?, arguments, out),
-        Command::Runs { command: Runs::List { state, limit } } => {
-            runs::list(&in_any_case()?, state.as_deref(), *limit, out)
-        }
-        Command::Runs { command: Runs::Stats(arguments) } => stats::stats(&here()?, arguments, out),
-        Command::Runs { command: Runs::Show { run, canonical } } => runs::show(&in_any_case()?, run, *canonical, out),
-        Command::Runs { command: Runs::Agents { run } } => runs::agents(&in_any_case()?, run, out),
-        Command::Runs { command: Runs::Report(arguments) } => report::report(&here()?, arguments, out),
-        Command::Runs { command: Runs::Attest(arguments) } => attest::attest(&here()?, arguments, out),
-        Command::Runs { command: Runs::Verify { run } } => runs::verify(&in_any_case()?, run, out),
-        Command::Runs { command: Runs::Export { run, output, with_contents } } => {
-            runs::export(&here()?, run, output.as_deref(), *with_contents, out)
-        }
-        Command::Runs { command: Runs::Import { file } } => runs::import(&here()?, file, out),
-        Command::Runs { command: Runs::Gc { dry_run } } => runs::gc(&here()?, *dry_run, out),
+        Command::Runs { command } => records(cli, command, out),
         Command::Replay(arguments) => replay::replay(&Here::without_policy(cli)?, arguments, out),
         Command::Verify { run } => verify::verify(&here()?, run, out),
         Command::Resume(arguments) => resume::resume(&here()?, arguments, out),
         Command::Rollback(arguments) => recover::rollback(&here()?, arguments, out),
         Command::Recover { check: true } => recover::check(&Place::find(cli)?, out),
-        Command::Recover { check: false } => recover::recover(&in_any_case()?, out),
+        Command::Recover { check: false } => recover::recover(&in_any_case(cli)?, out),
         Command::Hooks { command } => hooks::hooks(&here()?, command, out),
         Command::Init { dry_run } => init::init(&Place::find(cli)?, *dry_run, out),
         Command::Doctor => doctor::doctor(&Place::find(cli)?, out),
@@ -175,6 +157,34 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Definitions(arguments) => docs::definitions(arguments, out),
         Command::Completions { shell } => shell::completions(*shell, out),
         Command::Man { command } => shell::man(command, out),
+    }
+}
+
+fn records(cli: &Cli, command: &Runs, out: &mut Output) -> Result<u8, Error> {
+    let here = || Here::open(cli);
+    match command {
+        Runs::List { state, limit } => runs::list(&in_any_case(cli)?, state.as_deref(), *limit, out),
+        Runs::Stats(arguments) => stats::stats(&here()?, arguments, out),
+        Runs::Show { run, canonical } => runs::show(&in_any_case(cli)?, run, *canonical, out),
+        Runs::Agents { run } => runs::agents(&in_any_case(cli)?, run, out),
+        Runs::Report(arguments) => report::report(&here()?, arguments, out),
+        Runs::Attest(arguments) => attest::attest(&here()?, arguments, out),
+        Runs::Verify { run } => runs::verify(&in_any_case(cli)?, run, out),
+        Runs::Export { run, output, with_contents, without_contents } => {
+            let contents = (*with_contents || *without_contents).then_some(*with_contents);
+            runs::export(&here()?, run, output.as_deref(), contents, out)
+        }
+        Runs::Import { file } => runs::import(&here()?, file, out),
+        Runs::Remove { runs, dry_run, yes } => runs::remove(&here()?, runs, (*dry_run, *yes), out),
+        Runs::Gc { dry_run } => runs::gc(&here()?, *dry_run, out),
+    }
+}
+
+/// The place of a command that has to work even where a policy can't be read, as recovery and the records of runs have to.
+fn in_any_case(cli: &Cli) -> Result<Here, Error> {
+    match Here::open(cli) {
+        Err(error) if error.code() == Code::InvalidPolicy => Here::without_policy(cli),
+        here => here,
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::json;
 
-use super::{Here, output::Output, table};
+use super::{Here, ask::ask, output::Output, table};
 use crate::{
     base::{
         error::{Code, Error},
@@ -155,10 +155,13 @@ pub(super) fn export(
     here: &Here,
     run: &str,
     file: Option<&Path>,
-    contents: bool,
+    contents: Option<bool>,
     out: &mut Output,
 ) -> Result<u8, Error> {
     let folder = here.context.runs.open(run)?;
+    let waits = host::overview(&here.context, &folder)?.state == host::State::Suspended.as_str();
+    // Without them it can't go on elsewhere.
+    let contents = contents.map_or_else(|| folder.lacks_contents().map(|lacks| waits && !lacks), Ok)?;
     let named = file.map_or_else(|| PathBuf::from(format!("{}.nrv-run", folder.id())), Path::to_owned);
     let path = here.absolute(&named);
     let unwritten = |error: &std::io::Error| Error::io(format!("`{}` can't be written", named.display()), error);
@@ -211,15 +214,41 @@ pub(super) fn import(here: &Here, file: &Path, out: &mut Output) -> Result<u8, E
     Ok(0)
 }
 
+pub(super) fn remove(
+    here: &Here,
+    runs: &[String],
+    (dry_run, yes): (bool, bool),
+    out: &mut Output,
+) -> Result<u8, Error> {
+    let found = host::remove_runs(&here.context, runs, true)?;
+    if !dry_run && !yes {
+        let names = found.iter().map(|one| one.run.as_str()).collect::<Vec<_>>().join(", ");
+        let label = format!("remove the record of {names}; a rollback is not possible any more");
+        ask(here, label, Vec::new(), "no record was removed", out)?;
+    }
+    let removed = host::remove_runs(&here.context, runs, dry_run)?;
+    if out.is_json() {
+        out.document(&json!({"removed": removed}));
+        return Ok(0);
+    }
+    removed.iter().for_each(|gone| out.line(&format!("{}  {:>10}", gone.run, mib(gone.bytes))));
+    let done = if dry_run { "would be removed" } else { "removed" };
+    out.say(&format!("{} {done}, {}.", counted(removed.len(), "run"), mib(removed.iter().map(|one| one.bytes).sum())));
+    Ok(0)
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+}
+
 pub(super) fn gc(here: &Here, dry_run: bool, out: &mut Output) -> Result<u8, Error> {
     let collected = host::collect(&here.context, dry_run)?;
     if out.is_json() {
         out.document(&collected);
         return Ok(0);
     }
-    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
     for gone in &collected.removed {
-        let why = if gone.beyond == "age" { "older than `retention.days`" } else { "beyond `retention.size`" };
+        let why = if gone.beyond == Some("age") { "older than `retention.days`" } else { "beyond `retention.size`" };
         out.line(&format!("{}  {:>10}  {why}", gone.run, mib(gone.bytes)));
     }
     let (n, freed) = (collected.removed.len(), mib(collected.freed));

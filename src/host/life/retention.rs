@@ -39,8 +39,9 @@ pub struct Removed {
     pub run: String,
     /// Bytes that its record took.
     pub bytes: u64,
-    /// `age` or `size`: which limit it was beyond.
-    pub beyond: &'static str,
+    /// `age` or `size`: which limit it was beyond; none if it was removed by its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beyond: Option<&'static str>,
 }
 
 /// Writes a run's record as one file; without `contents` it can be shown and verified, not rolled back.
@@ -104,31 +105,88 @@ pub fn collect(context: &Context, dry_run: bool) -> Result<Collected, Error> {
             collected.kept -= 1;
             collected.kept_bytes -= bytes;
             collected.freed += bytes;
-            collected.removed.push(Removed { run: folder.id().to_owned(), bytes, beyond });
+            collected.removed.push(Removed { run: folder.id().to_owned(), bytes, beyond: Some(beyond) });
         }
         rest = young;
     }
     Ok(collected)
 }
 
+/// Removes the records of these runs, whatever `[retention]` says: all, or none if one of them must stay. In a dry run nothing is removed.
+///
+/// One that waits for a confirmation goes too. One that is going on or has something to recover is `invalid_input`. What a run changed
+/// stays, and can't be rolled back any more.
+pub fn remove_runs(context: &Context, ids: &[String], dry_run: bool) -> Result<Vec<Removed>, Error> {
+    let heads = context.runs.heads()?;
+    let mut folders: Vec<RunFolder> = Vec::new();
+    for id in ids {
+        let folder = context.runs.open(id)?;
+        if let Some(why) = stays(context, &folder, heads.get(folder.id()), true)? {
+            return Err(must_stay(folder.id(), why));
+        }
+        if folders.iter().all(|known| known.id() != folder.id()) {
+            folders.push(folder);
+        }
+    }
+    let mut removed = Vec::new();
+    for folder in folders {
+        let bytes = folder.size()?;
+        let head = heads.get(folder.id());
+        if !dry_run && !head.map_or(Ok(false), |head| expire(context, &folder, head, true))? {
+            return Err(must_stay(folder.id(), "is going on"));
+        }
+        removed.push(Removed { run: folder.id().to_owned(), bytes, beyond: None });
+    }
+    Ok(removed)
+}
+
+fn must_stay(id: &str, why: &str) -> Error {
+    Error::new(Code::InvalidInput, format!("the record of the run `{id}` can't be removed: it {why}"))
+        .detail("run", id)
+        .hint("`nrv recover` undoes what a killed run left; wait for one that is going on")
+}
+
 /// Removes the record of a run with that head; false if it must stay.
 fn remove(context: &Context, folder: &RunFolder, head: Option<&Head>, dry_run: bool) -> Result<bool, Error> {
-    let id = folder.id();
-    let Some(head) = head else { return Ok(false) };
-    let is_over = head.state != State::Suspended.as_str();
-    let may_go = || Ok::<_, Error>(is_over && journal::open_transactions(folder.path())?.is_empty());
-    if !may_go()? || context.locks().is_live(id)? {
+    match head {
+        Some(head) if stays(context, folder, Some(head), false)?.is_none() => {
+            if dry_run {
+                Ok(true)
+            } else {
+                expire(context, folder, head, false)
+            }
+        }
+        _ => Ok(false),
+    }
+}
+
+/// The reason for which a record must stay, as a phrase.
+fn stays(
+    context: &Context,
+    folder: &RunFolder,
+    head: Option<&Head>,
+    may_wait: bool,
+) -> Result<Option<&'static str>, Error> {
+    Ok(match head {
+        _ if context.locks().is_live(folder.id())? => Some("is going on"),
+        _ if !journal::open_transactions(folder.path())?.is_empty() => Some("has changes that are not recovered"),
+        None => Some("did not come to an end, and is not recovered"),
+        Some(head) if !may_wait && head.state == State::Suspended.as_str() => Some("waits for a confirmation"),
+        Some(_) => None,
+    })
+}
+
+/// Removes a record, unless somebody works with the run meanwhile.
+fn expire(context: &Context, folder: &RunFolder, head: &Head, may_wait: bool) -> Result<bool, Error> {
+    // Whoever holds the lease is the only one who may recover or resume the run.
+    let Some(lease) = context.locks().lease(folder.id())? else { return Ok(false) };
+    let is_open = !journal::open_transactions(folder.path())?.is_empty();
+    // A lease that stays leads to what is open.
+    if is_open {
         return Ok(false);
     }
-    if dry_run {
-        return Ok(true);
-    }
-    // Whoever holds the lease is the only one who may recover or resume the run.
-    let Some(lease) = context.locks().lease(id)? else { return Ok(false) };
-    if !may_go()? {
-        // A lease that stays leads to what is open.
-        let is_open = !journal::open_transactions(folder.path())?.is_empty();
-        return if is_open { Ok(false) } else { lease.retire().map(|()| false) };
+    if !may_wait && head.state == State::Suspended.as_str() {
+        return lease.retire().map(|()| false);
     }
     context.runs.add_head(&Head { state: EXPIRED.to_owned(), ..head.clone() })?;
     folder.remove()?;
