@@ -106,8 +106,8 @@ const NAMESPACES: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
 
-/// Requests that would type on a terminal in the user's place.
-const TYPING: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX];
+/// Requests that would type on a terminal in the user's place: TIOCSTI and TIOCLINUX, whose type in `libc` depends on the C library.
+const TYPING: &[u64] = &[0x5412, 0x541c];
 
 /// The kinds of sockets that a program with the network may have.
 const FAMILIES: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
