@@ -137,7 +137,7 @@ nrv.custom("post.send", #{ name: "two" });
     assert!(!there.root().with_file_name("builds").exists());
     there.last_ended("done");
     // A run that was imported without contents can't resume.
-    here.nrv(&["runs", "export", "last", "-o", "../bare.nrv-run"]).exits(0);
+    here.nrv(&["runs", "export", "last", "-o", "../bare.nrv-run", "--without-contents"]).exits(0);
     let bare = Site::new(2).policy(policy);
     bare.nrv(&["runs", "import", here.root().with_file_name("bare.nrv-run").to_str().unwrap()]).exits(0);
     bare.nrv(&["resume", "last", "--approve", "c1"]).exits(1).says("--with-contents");

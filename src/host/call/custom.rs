@@ -22,7 +22,7 @@ use crate::{
 /// Namespaces that are reserved for nrv's own calls, now or in a later version.
 const NAMESPACES: &[&str] = &[
     "agent", "apply", "attempt", "code", "commit", "custom", "dag", "diff", "dta", "edit", "exec", "files", "gate",
-    "json", "llm", "mcp", "net", "nrv", "planner", "prompt", "random", "run", "ui",
+    "json", "llm", "mcp", "net", "nrv", "planner", "prompt", "random", "run", "text", "ui",
 ];
 
 /// The function that answers a call. It receives the params, which fit the schema, and the context.
