@@ -319,6 +319,11 @@ pub trait Sink {
     /// Asks a person. No lock is held meanwhile.
     fn ask(&mut self, question: &Question) -> Answer;
 
+    /// True if a person is there who answers at once. They are asked for changes that a script does not ask for itself.
+    fn is_attended(&self) -> bool {
+        false
+    }
+
     /// Asks a person whether the programs of a policy may be started, of which `starts` of the subject tells. Only they can say so: whoever
     /// answers everything with yes does not answer this.
     fn ask_trust(&mut self, _question: &Question) -> Answer {

@@ -313,7 +313,7 @@ fn no_run_writes_whose_signatures_count() {
 }
 
 /// Types answers on a terminal once a question is shown; none if there is no terminal.
-fn typed(site: &Site, asked: Option<Running>, answers: &str) -> Option<Ran> {
+pub(crate) fn typed(site: &Site, asked: Option<Running>, answers: &str) -> Option<Ran> {
     let mut asked = asked?;
     wait_until("a person is asked", || !site.recorded("*/confirmations/c1.json").is_empty() || asked.has_ended());
     asked.0.stdin.as_mut().unwrap().write_all(answers.as_bytes()).unwrap();

@@ -254,7 +254,8 @@ fn a_person_is_asked_once_on_a_terminal() {
         "{denied:?}"
     );
     assert!(denied.code == 3 && !place.site.path("ran.txt").exists(), "{denied:?}");
-    assert_eq!(answer("y\n").unwrap().code, 0);
+    // The first answer trusts the policy, the second one takes the change of the command.
+    assert_eq!(answer("y\ny\n").unwrap().code, 0);
     assert_eq!(place.site.read("ran.txt"), b"ran\n");
     place.nrv(&["rollback", "last"]).exits(0);
     place.nrv(&["run", "w.rhai"]).exits(0);

@@ -150,6 +150,10 @@ impl Sink for Terminal<'_> {
         self.question(question)
     }
 
+    fn is_attended(&self) -> bool {
+        self.out.can_ask()
+    }
+
     fn ask_trust(&mut self, question: &Question) -> Answer {
         self.meter.end();
         self.out.event(&Line::Question { question });

@@ -16,13 +16,14 @@ use crate::{
         error::{Code, Error},
         hash::Sha256,
         json,
-        text::escape,
+        path::RepoPath,
+        text::{counted, escape},
     },
     host::{
         Answer, Event, Position, Question, Sink,
         change::{
             stored_proposal::StoredProposal,
-            subject::{CONFIRM, DTA_APPLY, FLAG, GATES, LOCK, PERSON, POLICY, Subject},
+            subject::{CONFIRM, DTA_APPLY, FLAG, GATES, LOCK, PERSON, POLICY, Subject, WRITES},
         },
         life::request::Origin,
         recorder::Recorder,
@@ -32,7 +33,7 @@ use crate::{
     service::gate::{Decision, GateResult, Verdict},
     system::{
         clock::{self, Stopwatch},
-        policy::{Confirm, ConfirmMode},
+        policy::{Confirm, ConfirmMode, ConfirmWrites},
     },
 };
 
@@ -42,6 +43,13 @@ pub(in crate::host) struct Leave {
     ids: Vec<String>,
     /// True if a person was asked, who may have taken hours, with no lock held meanwhile.
     pub(in crate::host) waited: bool,
+}
+
+impl Leave {
+    /// True if nothing was confirmed.
+    pub(in crate::host) fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
 }
 
 /// An answer, and who gave it.
@@ -137,6 +145,37 @@ impl Asking<'_, '_> {
         self.permit(subject, leave)
     }
 
+    /// Asks whoever is there for a change of a script that no question of this run has shown. Where nobody is, the script alone decides.
+    pub(in crate::host) fn permit_write(
+        &mut self,
+        changes: &ChangeSet,
+        patch: &Patch,
+        leave: &mut Leave,
+    ) -> Result<(), Error> {
+        let Confirm { mode, writes, approvers, .. } = &self.run.policy.settings().confirm;
+        let flags = &self.run.flags;
+        let is_asked = (*mode, *writes) == (ConfirmMode::Ask, ConfirmWrites::Ask) && approvers.is_none();
+        let is_script = self.run.origin == Origin::Script && !flags.yes && !flags.dry_run;
+        let mut files = changes.changes().iter().map(|change| &change.path);
+        if !is_asked || !is_script || !self.sink.is_attended() || files.all(|file| self.confirmations.has_shown(file)) {
+            return Ok(());
+        }
+        let label = format!("write {}", counted(changes.changes().len(), "file"));
+        if grants(&self.run.policy.settings().confirm, &label, WRITES) {
+            return Ok(());
+        }
+        let subject = Subject {
+            id: Sha256::of(&patch.bytes).to_string(),
+            kind: WRITES,
+            label,
+            shown: Value::Null,
+            patch: patch.clone(),
+            files: files_before(changes),
+            empty: changes.is_empty(),
+        };
+        self.permit(subject, leave)
+    }
+
     /// Asks for what gates want confirmed of a call: bound to the call and to what they say.
     pub(in crate::host) fn confirm_call(&mut self, call: &Call, verdict: &Verdict) -> Result<(), Error> {
         let Some(label) = asks(verdict) else { return Ok(()) };
@@ -199,6 +238,7 @@ impl Asking<'_, '_> {
             return Ok(None);
         }
         let bound = self.bind(&subject)?;
+        let shown: Vec<RepoPath> = subject.patch.stats.iter().map(|stat| stat.path.clone()).collect();
         let Some(answered) = self.decide(&bound, subject)? else {
             let files = vec![bound.file()];
             self.recorder.note_confirmation(
@@ -220,6 +260,7 @@ impl Asking<'_, '_> {
             granted,
             vec![bound.file()],
         )?;
+        self.confirmations.show(shown);
         leave.waited |= answered.waited;
         leave.ids.push(bound.id.clone());
         self.confirmations.keep(bound, Standing::Granted { by: by.to_owned() }, self.position.to_string());

@@ -13,6 +13,7 @@ use crate::{
         change::ChangeSet,
         error::{Code, Error},
         hash::Sha256,
+        path::RepoPath,
         text::escape,
     },
     host::change::subject::BoundFile,
@@ -170,6 +171,8 @@ pub(in crate::host) struct Confirmations {
     would_ask: Vec<Question>,
     /// Of these the subjects that `nrv.gate.confirm` asked about and that were not used.
     promised: BTreeSet<String>,
+    /// The files whose change was shown and confirmed in this session.
+    shown: BTreeSet<RepoPath>,
 }
 
 impl Confirmations {
@@ -300,6 +303,16 @@ impl Confirmations {
     /// Notes what would be asked if this were no dry run, and that it would be refused if nobody is asked then.
     pub(in crate::host) fn note_would_ask(&mut self, label: &str, subject: &str, refused: bool) {
         self.would_ask.push(Question { label: label.to_owned(), subject: subject.to_owned(), refused });
+    }
+
+    /// Notes files whose change was shown and confirmed.
+    pub(in crate::host) fn show(&mut self, files: impl IntoIterator<Item = RepoPath>) {
+        self.shown.extend(files);
+    }
+
+    /// True if a change of the file was shown and confirmed.
+    pub(in crate::host) fn has_shown(&self, file: &RepoPath) -> bool {
+        self.shown.contains(file)
     }
 
     /// Takes a subject of a dry run as confirmed.

@@ -15,14 +15,17 @@ pub struct Permitted<'c> {
 }
 
 impl<'c> Reserved<'c> {
-    /// Asks what gates want confirmed, then what the change itself has to ask.
+    /// Asks what gates want confirmed, then what the change itself has to ask, or whoever is there.
     pub fn permit(self, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) -> Result<Permitted<'c>, Error> {
         let Submitted { changes, patch, .. } = self.submitted();
         let mut asking = pipeline.asking();
         let mut leave = Leave::default();
         asking.permit_gates(self.verdict(), changes, patch, &mut leave)?;
-        if let Some(question) = proof.question()? {
-            asking.permit(question, &mut leave)?;
+        match proof.question()? {
+            Some(question) => asking.permit(question, &mut leave)?,
+            // What gates ask shows the change, too.
+            None if leave.is_empty() => asking.permit_write(changes, patch, &mut leave)?,
+            None => {}
         }
         Ok(Permitted { reserved: self, leave })
     }

@@ -29,6 +29,9 @@ pub(in crate::host) const CONFIRM: &str = "gate.confirm";
 /// The kind of what the apply of an adapter asks.
 pub(in crate::host) const DTA_APPLY: &str = "dta.apply";
 
+/// The kind of what is asked for a change that its script does not ask for.
+pub(in crate::host) const WRITES: &str = "writes";
+
 /// The subject of a confirmation.
 pub struct Subject {
     /// The id to which the token is bound: a proposal's id, or the hash of a value.

@@ -211,6 +211,7 @@ mod tests {
                 "\"{}\"",
                 "\"keep\"",
                 "\"never\"",
+                "\"script\"",
                 "\"block\"",
                 "\"3h\"",
                 "[{id = \"a\", prefix = [\"b\"], reason = \"c\"}]",

@@ -44,9 +44,9 @@ pub use self::{
         ASSERTIONS, AllowedCommand, AllowedSecret, CommandException, CommandRule, Commitment, Objection, SecretRule,
     },
     settings::{
-        Adapter, Adapters, Budget, BudgetCeiling, Calls, Ci, Confirm, ConfirmMode, Destructive, DiffSize, EVALUATORS,
-        Evaluators, Exec, Gates, LanguageServer, Mcp, McpServer, Net, OnFailure, OnUnverified, Paths, Retention, Run,
-        Sandbox, Script, Secrets, Settings, Tools,
+        Adapter, Adapters, Budget, BudgetCeiling, Calls, Ci, Confirm, ConfirmMode, ConfirmWrites, Destructive,
+        DiffSize, EVALUATORS, Evaluators, Exec, Gates, LanguageServer, Mcp, McpServer, Net, OnFailure, OnUnverified,
+        Paths, Retention, Run, Sandbox, Script, Secrets, Settings, Tools,
     },
 };
 use self::{glob::PathSet, hosts::HostSet};

@@ -172,6 +172,9 @@ table! {
         yes_flag: bool = true, smallest, "Permits `--yes` to answer confirmations.", Form::Flag;
         auto: Vec<String> = Vec::new(), common,
             "Labels or kinds of calls that are granted without asking anyone.", Form::Names;
+        writes: ConfirmWrites = ConfirmWrites::Ask, largest,
+            "Whether each change of a script that no confirmation showed is asked for on a terminal (`ask`), or only what the script asks for (`script`).",
+            Form::Word(&["ask", "script"]), later;
         expires: u64 = 7 * 86_400, smallest,
             "How long a confirmation that was asked for may be given and used.", Form::Duration;
         approvers: Option<Vec<String>> = None, both_allow,
@@ -465,6 +468,17 @@ pub enum ConfirmMode {
     Policy,
     /// Nobody: what needs a confirmation is blocked.
     Never,
+}
+
+/// The questions beside those of a script.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConfirmWrites {
+    /// Nothing.
+    Script,
+    /// On a terminal, each change that no confirmation of the run showed.
+    #[default]
+    Ask,
 }
 
 /// How commands are confined.
