@@ -94,8 +94,9 @@ const OF_PROCESS: &[c_long] = &[
     libc::SYS_move_pages,
 ];
 
-/// Calls that change priorities of the process in their second argument; the first one marks it as a process.
-const OF_KIND: &[(c_long, u32)] = &[(libc::SYS_setpriority, libc::PRIO_PROCESS), (libc::SYS_ioprio_set, 1)];
+/// Calls that change priorities of the process in their second argument; the first one marks it as a process, as `PRIO_PROCESS` and
+/// `IOPRIO_WHO_PROCESS` do.
+const OF_KIND: &[(c_long, u32)] = &[(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
 
 /// Namespaces that `clone` could make.
 const NAMESPACES: i32 = libc::CLONE_NEWUSER
