@@ -7,6 +7,7 @@ mod dta;
 mod edit;
 mod llm;
 mod mcp;
+mod new;
 mod planner;
 mod repl;
 mod report;
@@ -31,6 +32,7 @@ pub(super) use self::{
     edit::{EditArguments, EditCommand, FindArguments, OneEdit},
     llm::{Llm, LlmArguments},
     mcp::{McpApproveArguments, McpArguments, McpCommand, McpInstallArguments},
+    new::NewArguments,
     planner::{PlannerCommand, PlannerPlanArguments},
     repl::ReplArguments,
     report::ReportArguments,
@@ -100,6 +102,7 @@ impl Cli {
             Command::Test(arguments) => arguments.watch && self.global.json,
             Command::Add(_)
             | Command::Approve(_)
+            | Command::New(_)
             | Command::Check(_)
             | Command::Scripts
             | Command::Trust(_)
@@ -169,6 +172,8 @@ pub(super) enum Command {
     Approve(ApproveArguments),
     /// Copy a pack of adapters and scripts from a folder or a git commit, with its hashes and licence in nrv.lock
     Add(AddArguments),
+    /// Write a script to begin with, and a case for it; without arguments, list the templates
+    New(NewArguments),
     /// Check scripts for errors without running them
     Check(CheckArguments),
     /// List the workflows of this repository

@@ -32,6 +32,7 @@ mod mcp;
 mod mcp_approve;
 mod mcp_install;
 mod mode;
+mod new;
 mod output;
 mod pager;
 mod plan;
@@ -128,6 +129,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Approve(arguments) => approve::approve(&here()?, arguments, out),
         Command::Test(arguments) => test::test(&here()?, arguments, out),
         Command::Trust(arguments) => trust::trust(&here()?, arguments, out),
+        Command::New(arguments) => new::new(&here()?, arguments, out),
         Command::Check(arguments) => check::check(&here()?, arguments, out),
         Command::Scripts => scripts::list(&here()?, out),
         Command::Repl(arguments) => repl::repl(&here()?, arguments, out),

@@ -51,7 +51,7 @@ fn set_up_with(
     for target in targets {
         let is_own = match target.path.as_str() {
             POLICY => target.before.is_none(),
-            path => path == APPROVALS,
+            path => path == APPROVALS || target.before.is_none() && is_policy_of_case(path),
         };
         if let Some(reason) = protected::write_refusal_unless(target.path, named).filter(|_| !is_own) {
             return Err(Error::new(Code::ProtectedPath, format!("`{}` is protected: {reason}", target.path)));
@@ -65,6 +65,12 @@ fn set_up_with(
     }
     work.clear();
     result
+}
+
+/// True for the policy of a script's case, such as `scripts/x.test/first/nrv.toml`, under which nothing but the case runs.
+fn is_policy_of_case(path: &str) -> bool {
+    let mut parts = path.rsplit('/');
+    parts.next() == Some(POLICY) && parts.nth(1).is_some_and(|folder| folder.ends_with(".test"))
 }
 
 /// Removes a file that a set-up created, if its bytes are unchanged.

@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+// SPDX-License-Identifier: MIT
+
+let c = 1;

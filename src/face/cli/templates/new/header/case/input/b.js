@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+
+let b = 1;

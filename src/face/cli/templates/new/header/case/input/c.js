@@ -1,0 +1,2 @@
+#!/usr/bin/env node
+let c = 1;
