@@ -78,7 +78,7 @@ fn commands(file: &str) -> Vec<String> {
 }
 
 /// A repository that uses the example, with one file that has its header and one that has not.
-fn repository_of_a_team() -> Site {
+pub(crate) fn repository_of_a_team() -> Site {
     let site = Site::empty();
     let shipped = |path: &str| repository::text(path).unwrap();
     site.write("scripts/bump_header.rhai", shipped("scripts/bump_header.rhai"));
