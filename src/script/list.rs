@@ -61,6 +61,13 @@ pub fn list(context: &Context) -> Result<Vec<Listed>, Error> {
     Ok(all)
 }
 
+/// The scripts below a folder, or without one in the whole workspace, sorted by path.
+pub fn scripts_below(context: &Context, folder: Option<&RepoPath>) -> Result<Vec<RepoPath>, Error> {
+    let below = folder.map_or_else(String::new, |folder| format!("{folder}/"));
+    let all = context.list(SCRIPTS)?;
+    Ok(all.into_iter().filter(|path| path.as_str().starts_with(&below)).collect())
+}
+
 /// The error of a missing script, with a suggestion: one of that name elsewhere, or one of a similar name.
 pub(super) fn meant(context: &Context, path: &RepoPath, error: Error) -> Error {
     let is_there = || !matches!(context.workspace.stat(path), Ok(None));

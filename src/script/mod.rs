@@ -33,7 +33,7 @@ pub use self::{
     header::Header,
     help::{help, permissions},
     library::STDLIB_VERSION,
-    list::{Listed, list},
+    list::{Listed, list, scripts_below},
     load::{Loaded, Loader, Rejected, load},
     plan::load_plan,
     probe::probe,

@@ -278,3 +278,21 @@ fn checking_runs_nothing_and_leaves_nothing() {
     site.nrv(&["check"]).exits(2);
     site.nrv(&["check", "loops.rhai", "--sarif", "--json"]).exits(2);
 }
+
+#[test]
+fn a_folder_stands_for_its_scripts_and_a_policy_is_read() {
+    let site = Site::empty();
+    site.write("scripts/a.rhai", "nrv.files.read(\"a\")");
+    site.write("scripts/deep/b.rhai", "nrv.files.read(\"b\"");
+    site.write("scripts/a.test/first/input/c.rhai", "nothing of nrv(");
+    site.write("lib/d.rhai", "1");
+    site.nrv(&["check", "scripts"]).exits(1).says("2 scripts checked: 1 error.");
+    site.nrv(&["check", "."]).exits(1).says("3 scripts checked: 1 error.");
+    site.nrv(&["check", "lib/"]).exits(0).says("1 script checked: nothing is wrong.");
+    site.write("nrv.toml", "[budget]\nfiles = 10\n");
+    site.nrv(&["check", "nrv.toml", "lib"]).exits(0).says("2 files checked: nothing is wrong.");
+    site.write("scripts/a.test/first/nrv.toml", "[budgett]\n");
+    site.nrv(&["check", "scripts/a.test/first/nrv.toml"]).exits(1).says("did you mean `budget`?");
+    std::fs::create_dir(site.path("empty")).expect("it is made");
+    site.nrv(&["check", "empty"]).exits(2).says("there is no script below `empty`");
+}

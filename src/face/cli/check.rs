@@ -12,15 +12,23 @@ use super::{
     sarif::{self, Hit},
 };
 use crate::{
-    base::{error::Error, path::RepoPath, text::counted},
+    base::{
+        error::{Code, Error},
+        path::RepoPath,
+        text::{counted, escape},
+    },
     script::{self, Checked, own},
+    system::{
+        policy::{self, Policy},
+        workspace::Kind,
+    },
 };
 
 pub(super) fn check(here: &Here, arguments: &CheckArguments, out: &mut Output) -> Result<u8, Error> {
     let mut all = Vec::new();
-    for script in &arguments.scripts {
-        let path = script_path(here, script)?;
+    for path in paths(here, arguments)? {
         all.push(match own::name_at(&here.context.policy, &path) {
+            _ if path.file_name() == policy::FILE => policy(here, path),
             Some(name) if here.context.policy.adapter(&name).program.is_empty() => {
                 own::check(&here.context.workspace, (&name, &path), &here.how())
             }
@@ -40,6 +48,38 @@ pub(super) fn check(here: &Here, arguments: &CheckArguments, out: &mut Output) -
     }
     // An error that keeps a script from running comes before a missing permission.
     Ok(all.iter().flat_map(|one| &one.errors).map(|error| error.code().exit_code()).min().unwrap_or(0))
+}
+
+/// The files to check, in place of a folder the scripts below it.
+fn paths(here: &Here, arguments: &CheckArguments) -> Result<Vec<RepoPath>, Error> {
+    let mut paths = Vec::new();
+    let root = here.context.workspace.root();
+    for script in &arguments.scripts {
+        let is_root = here.absolute(script).strip_prefix(root).is_ok_and(|rest| rest.as_os_str().is_empty());
+        let path = if is_root { None } else { Some(script_path(here, script)?) };
+        let found = path.as_ref().map(|path| here.context.workspace.stat(path)).transpose()?.flatten();
+        match path {
+            Some(path) if found.is_none_or(|found| found.kind != Kind::Folder) => paths.push(path),
+            folder => {
+                let below = script::scripts_below(&here.context, folder.as_ref())?;
+                if below.is_empty() {
+                    let message = format!("there is no script below `{}`", escape(&script.to_string_lossy()));
+                    return Err(Error::new(Code::Usage, message).hint("`nrv new` writes one"));
+                }
+                paths.extend(below);
+            }
+        }
+    }
+    Ok(paths)
+}
+
+/// The error of a policy, be it that of the workspace or that of a case.
+fn policy(here: &Here, path: RepoPath) -> Checked {
+    let read = here.context.workspace.read(&path).map(|content| content.into_bytes());
+    let text = read.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let parsed = text.clone().and_then(|text| Policy::parse(&text, path.as_str()));
+    let sources = text.map(|text| BTreeMap::from([(path.to_string(), text)])).unwrap_or_default();
+    Checked { errors: parsed.err().into_iter().collect(), warnings: Vec::new(), sources, loaded: None, script: path }
 }
 
 /// The findings in the table of a program that is an adapter; nrv does not read its language.
@@ -73,7 +113,8 @@ fn tell(all: &[Checked], out: &mut Output) {
 fn summary(all: &[&Checked]) -> String {
     let count = |list: fn(&Checked) -> usize| all.iter().map(|one| list(one)).sum::<usize>();
     let (errors, warnings) = (count(|one| one.errors.len()), count(|one| one.warnings.len()));
-    let scripts = counted(all.len(), "script");
+    let is_script = |one: &&Checked| one.script.file_name() != policy::FILE;
+    let scripts = counted(all.len(), if all.iter().all(is_script) { "script" } else { "file" });
     match (errors, warnings) {
         (0, 0) => format!("{scripts} checked: nothing is wrong."),
         (errors, 0) => format!("{scripts} checked: {}.", counted(errors, "error")),

@@ -35,6 +35,7 @@ pub(super) const GUIDES: &[Guide] = guides![
     "gates",
     "glossary",
     "graphs",
+    "install",
     "mcp",
     "mcp-tools",
     "micro-edits",
