@@ -191,10 +191,8 @@ fn write(here: &Here, template: &Template, name: &str, out: &mut Output) -> Resu
     }
     files.iter().for_each(|(path, _)| out.line(path));
     out.say("Next:");
-    for command in ["nrv test", "nrv run"] {
-        let more = if command == "nrv run" { " --help" } else { "" };
-        out.say(&format!("  {command} {script}{more}"));
-    }
+    out.say(&format!("  nrv test {script}"));
+    out.say(&format!("  nrv run {script} --help"));
     Ok(0)
 }
 

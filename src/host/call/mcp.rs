@@ -80,7 +80,7 @@ pub(in crate::host) fn call_tool(
     told(named, tool, reply)
 }
 
-/// Has a call on the disk that may have effects elsewhere, before it is made. An error in a dry run.
+/// Writes a call that may have effects elsewhere to the disk before it is made. An error in a dry run.
 fn note_effect(pipeline: &mut Pipeline<'_, '_>, call: &Call, name: &str) -> Result<(), Error> {
     if pipeline.run.flags.dry_run {
         let message = format!("`{name}` may have effects outside and is not made in a dry run");
@@ -132,8 +132,8 @@ fn refusal(named: Named<'_>, tool: &str, why: &str) -> Error {
         .hint(format!("`nrv mcp approve {server}` shows what the server says of its tools, and pins it in `nrv.lock`"))
 }
 
-/// Has a server asked whose tools were looked at just now: with which a conversation begins if there is none, or if the run has changed the
-/// tree since. It takes time of programs.
+/// Asks a server, after a look at its tools. A conversation begins if there is none, or if the run has changed the tree since. The time is
+/// taken from that of programs.
 fn converse<'r, 's, T>(
     pipeline: &mut Pipeline<'r, 's>,
     named: Named<'_>,

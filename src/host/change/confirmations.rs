@@ -171,7 +171,7 @@ pub(in crate::host) struct Confirmations {
     would_ask: Vec<Question>,
     /// Of these the subjects that `nrv.gate.confirm` asked about and that were not used.
     promised: BTreeSet<String>,
-    /// The files whose change was shown and confirmed in this session.
+    /// The files whose change was shown and confirmed since this process began or resumed the run.
     shown: BTreeSet<RepoPath>,
 }
 

@@ -112,7 +112,8 @@ pub fn collect(context: &Context, dry_run: bool) -> Result<Collected, Error> {
     Ok(collected)
 }
 
-/// Removes the records of these runs, whatever `[retention]` says: all, or none if one of them must stay. In a dry run nothing is removed.
+/// Removes the records of these runs, whatever `[retention]` says; none if one of them must stay from the start. In a dry run nothing is
+/// removed.
 ///
 /// One that waits for a confirmation goes too. One that is going on or has something to recover is `invalid_input`. What a run changed
 /// stays, and can't be rolled back any more.

@@ -1,6 +1,6 @@
 //! Parses values into assertions: an unknown key or an empty assertion is refused with its place and a remedy.
 
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -9,6 +9,7 @@ use crate::{
     base::{
         error::{Code, Error, nearest},
         path::RepoPath,
+        regular,
     },
     system::workspace::Globs,
 };
@@ -89,10 +90,7 @@ fn regex(at: &str, pattern: &str) -> Result<Regex, Error> {
     if pattern.is_empty() {
         return Err(wrong(at, "an empty pattern occurs everywhere"));
     }
-    RegexBuilder::new(pattern).build().map_err(|error| {
-        wrong(at, format!("the regular expression can't be used: {error}"))
-            .hint("back-references and look-around are not available, so that every search takes linear time")
-    })
+    regular::compile(pattern).map_err(|error| wrong(at, error.message()).hint(error.hint_text().unwrap_or_default()))
 }
 
 fn globs(at: &str, value: &Value) -> Result<Globs, Error> {

@@ -12,7 +12,7 @@ use serde_json::Value;
 pub(super) const MESSAGE: usize = 16 << 20;
 
 /// The most that a server may write while one request is answered, in bytes.
-pub(super) const ALLOWANCE: u64 = 64 << 20;
+const ALLOWANCE: u64 = 64 << 20;
 
 /// The most values of the messages for one request, with their keys: each takes hundreds of bytes of memory, however short it is.
 const VALUES: u64 = 1 << 18;
@@ -92,24 +92,28 @@ impl Watch {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
     }
 
+    /// Counts a message before it is read. False, and a fault, if it is one too many, has too many values or is too deep.
+    pub(super) fn admits(&self, text: &[u8]) -> bool {
+        let shape = Shape::of(text);
+        let is_flat = shape.depth <= DEEPEST;
+        if !is_flat {
+            self.blame(format!("wrote a message of more than {DEEPEST} levels"), None);
+        }
+        is_flat
+            && self.counts(&self.messages, 1, (MESSAGES, "messages"))
+            && self.counts(&self.values, shape.values, (VALUES, "values"))
+    }
+
     /// The message that a text is, cleaned; none, and a fault, if it is none.
     pub(super) fn message(&self, text: &[u8], clean: Option<Clean<'_>>) -> Option<ServerJsonRpcMessage> {
-        let shape = Shape::of(text);
-        if !self.counts(&self.messages, 1, (MESSAGES, "messages")) {
-            return None;
-        }
-        if !self.counts(&self.values, shape.values, (VALUES, "values")) {
-            return None;
-        }
-        if shape.depth > DEEPEST {
-            self.blame(format!("wrote a message of more than {DEEPEST} levels"), None);
+        if !self.admits(text) {
             return None;
         }
         read(text, clean).inspect_err(|phrase| self.blame(phrase.clone(), None)).ok()
     }
 }
 
-/// The message that a text is, cleaned; otherwise the fault, as a phrase.
+/// The message that an admitted text is, cleaned; otherwise the fault, as a phrase.
 pub(super) fn read(text: &[u8], clean: Option<Clean<'_>>) -> Result<ServerJsonRpcMessage, String> {
     let message = match clean.filter(|clean| !is_clean(text, clean)) {
         None => serde_json::from_slice(text),

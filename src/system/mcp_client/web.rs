@@ -190,7 +190,11 @@ impl Posts {
                 let refusal = match unknown_to_older(message) {
                     // A server of before that question does not know it.
                     Some(refusal) => Some(refusal),
-                    None if is_json => refusal(message, &self.whole(body).await?, &|text| self.web.clean(text)),
+                    None if is_json => {
+                        let text = self.whole(body).await?;
+                        let is_admitted = self.watch.admits(&text);
+                        is_admitted.then(|| refusal(message, &text, &|text| self.web.clean(text))).flatten()
+                    }
                     None => None,
                 };
                 match refusal {

@@ -95,6 +95,7 @@ fn a_server_that_does_not_speak_the_protocol_is_an_error() {
     let events = note.into_bytes().repeat(1 << 16);
     let redirect = b"HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n".to_vec();
     let event = [b"data: ", &large[..]].concat();
+    let many = [b"[", &b"[],".repeat(1 << 20)[..], b"1]"].concat();
     let refusal = br#"{"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "Try later"}}"#;
     for (answer, words) in [
         (http("200 OK", "text/html", b"<p>hello"), "answers with `text/html`, which is not of the protocol"),
@@ -111,6 +112,7 @@ fn a_server_that_does_not_speak_the_protocol_is_an_error() {
         ),
         (http("404 No", "text/plain", b"no"), "correct `url` in `[mcp.servers.far]`"),
         (http("400 No", "application/json", refusal), "refuses: Try later"),
+        (http("400 No", "application/json", &many), "wrote more than 262144 values for one request"),
         (http("200 OK", "application/json", &large), "wrote a message of more than 16777216 bytes"),
         (http("200 OK", "text/event-stream", &event), "wrote a message of more than 16777216 bytes"),
         (http("200 OK", "text/event-stream", &events), "wrote more than 10000 messages for one request"),

@@ -3,7 +3,6 @@
 /// Names, each with the form to write, sorted.
 const FORMS: &[(&str, &str)] = &[
     ("add", "write `array.push(item)`"),
-    ("append", "write `array.push(item)` or `text += more`"),
     ("charAt", "write `text[index]`"),
     ("concat", "write `one + other`"),
     ("contains_key", "write `key in map`"),
@@ -17,7 +16,6 @@ const FORMS: &[(&str, &str)] = &[
     ("extend", "write `array.append(other)`"),
     ("findall", "write `nrv.text.matches(text, regex)`"),
     ("forEach", "write `for item in array { … }`"),
-    ("for_each", "write `for item in array { … }`"),
     ("format", "write a text between backticks, in which `${value}` stands for a value"),
     ("gsub", "write `nrv.text.replace_all(text, regex, with)`"),
     ("has", "write `key in map`"),
@@ -30,7 +28,7 @@ const FORMS: &[(&str, &str)] = &[
     ("iter", "write `for item in array { … }`"),
     ("length", "write `value.len()`"),
     ("lower", "write `text.to_lower()`"),
-    ("ltrim", "write `nrv.text.replace_all(text, `^\\s+`, \"\")`"),
+    ("ltrim", "write `nrv.text.replace_all(text, \"^\\\\s+\", \"\")`"),
     ("matchAll", "write `nrv.text.captures(text, regex)`"),
     ("open", "write `nrv.files.read(path)`"),
     ("parseFloat", "write `parse_float(text)`"),
@@ -39,7 +37,7 @@ const FORMS: &[(&str, &str)] = &[
     ("readFile", "write `nrv.files.read(path)`"),
     ("readFileSync", "write `nrv.files.read(path)`"),
     ("replaceAll", "write `nrv.text.replace_all(text, regex, with)`"),
-    ("rstrip", "write `nrv.text.replace_all(text, `\\s+$`, \"\")`"),
+    ("rstrip", "write `nrv.text.replace_all(text, \"\\\\s+$\", \"\")`"),
     ("size", "write `value.len()`"),
     ("slice", "write `value.extract(start..end)` or `text.sub_string(start, length)`"),
     ("sorted", "write `array.sort()` on a copy"),
@@ -60,8 +58,8 @@ const FORMS: &[(&str, &str)] = &[
     ("toUpperCase", "write `text.to_upper()`"),
     ("to_lowercase", "write `text.to_lower()`"),
     ("to_uppercase", "write `text.to_upper()`"),
-    ("trimEnd", "write `nrv.text.replace_all(text, `\\s+$`, \"\")`"),
-    ("trimStart", "write `nrv.text.replace_all(text, `^\\s+`, \"\")`"),
+    ("trimEnd", "write `nrv.text.replace_all(text, \"\\\\s+$\", \"\")`"),
+    ("trimStart", "write `nrv.text.replace_all(text, \"^\\\\s+\", \"\")`"),
     ("typeof", "write `type_of(value)`"),
     ("unwrap_or", "write `value ?? other`"),
     ("update", "write `map += other`"),
@@ -78,9 +76,13 @@ pub(super) fn form(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::script::guest::{bindings, lint::function::shipped};
 
     #[test]
-    fn names_are_sorted() {
+    fn names_are_sorted_and_neither_the_languages_nor_the_hosts() {
         assert!(FORMS.is_sorted_by_key(|(name, _)| *name));
+        let is_known = |name: &str| shipped().contains_key(name) || bindings::calls().any(|call| call.name == name);
+        let known = FORMS.iter().filter(|(name, _)| is_known(name)).collect::<Vec<_>>();
+        assert!(known.is_empty(), "{known:?}");
     }
 }

@@ -33,7 +33,7 @@ const TEXT: &str = "nrv.text";
 const GLOBAL: &str = "global";
 
 /// Names with the numbers of arguments that they take.
-type Arities = BTreeMap<String, BTreeSet<usize>>;
+pub(super) type Arities = BTreeMap<String, BTreeSet<usize>>;
 
 struct Names {
     /// The script's own.
@@ -205,7 +205,7 @@ impl Names {
 }
 
 /// The functions of the language, by name.
-fn shipped() -> &'static Arities {
+pub(super) fn shipped() -> &'static Arities {
     static SHIPPED: OnceLock<Arities> = OnceLock::new();
     SHIPPED.get_or_init(|| {
         let mut all = Arities::new();
