@@ -4,7 +4,7 @@
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     process::Stdio,
 };
 
@@ -66,6 +66,20 @@ fn a_run_uses_the_tools_of_another_workspace() {
     there.nrv(&["runs", "verify", "last"]).exits(0);
 }
 
+/// Reads a request whole: a connection that is closed with unread bytes is reset, and the answer lost.
+fn read_request(stream: &TcpStream) {
+    let mut reader = BufReader::new(stream);
+    let mut length = 0;
+    let mut line = String::new();
+    while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        line.clear();
+    }
+    let _ = reader.take(length).read_to_end(&mut Vec::new());
+}
+
 /// A server that answers each request with these bytes.
 fn answering(answer: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -73,8 +87,7 @@ fn answering(answer: Vec<u8>) -> String {
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
-            let mut head = [0; 4096];
-            let _ = stream.read(&mut head);
+            read_request(&stream);
             let _ = stream.write_all(&answer);
         }
     });
