@@ -1,7 +1,6 @@
 //! Micro-edits through the door: scripts, the command line, gates, records, and rollbacks of single edits.
 //!
 //! `NRV_LONG=1` makes 300 random edits of real code in place of 60.
-#![expect(clippy::disallowed_methods, reason = "the long form of a test is asked for in the environment")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +13,11 @@ use nrv::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::support::{chance::Chance, corpora, site::Site};
+use crate::support::{
+    chance::{Chance, is_long},
+    corpora,
+    site::Site,
+};
 
 const CARD: &str = "export const Card = () => (\n  <p className=\"lead p-2\" title=\"Hi\">Hello</p>\n);\n";
 
@@ -294,7 +297,7 @@ fn random_edits_of_real_code_change_their_span_and_are_undone_singly() {
     let (mut made, mut tools) = (Vec::new(), BTreeMap::new());
     let mut refused = 0;
     // Each rollback reads the whole record, so that time grows with the square.
-    let (edits, refusals) = if std::env::var_os("NRV_LONG").is_some() { (300, 600) } else { (60, 120) };
+    let (edits, refusals) = if is_long() { (300, 600) } else { (60, 120) };
     while made.len() < edits {
         let kind = one(&Kind::ALL, &mut chance);
         let patterns = vec![(*one(&files, &mut chance)).clone()];

@@ -18,3 +18,8 @@ impl Chance {
 pub(crate) fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().map_or(default, |text| text.parse().expect("the setting is a number"))
 }
+
+/// True if tests take their long forms.
+pub(crate) fn is_long() -> bool {
+    std::env::var_os("NRV_LONG").is_some()
+}
