@@ -20,6 +20,7 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
     ("mcp-tools", "the tools of others are not installed; `tests/mcp/install` brings them"),
     ("model-server", "no model server is installed; `tests/llm/install` brings it"),
     ("mounts", "this user may not mount a file system"),
+    ("namespaces", "no user namespace can be made here, or `unshare` or `setpriv` is missing"),
     ("npm", "there is no npm, or it reaches no registry"),
     ("smollm2", "the model is not installed; `tests/llm/install smollm2` brings it"),
     ("terminal", "there is no `script` that makes a terminal; `apt-get install bsdutils` brings it"),
