@@ -91,7 +91,7 @@ pub use self::{
         apply, gate, prompt,
     },
     system::{
-        policy::Policy,
+        policy::{BudgetCeiling, Policy},
         process::{Isolation, Program},
         workspace::Workspace,
     },

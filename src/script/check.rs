@@ -11,7 +11,7 @@ use crate::{
         path::RepoPath,
     },
     host::Context,
-    script::{Loaded, Rejected, list::meant, load_script},
+    script::{Loaded, Rejected, foreseen::beyond_policy, list::meant, load_script},
     system::policy::{Ceiling, Policy},
 };
 
@@ -24,6 +24,8 @@ pub struct Checked {
     pub errors: Vec<Error>,
     /// The warnings: code that likely does not do what its author meant.
     pub warnings: Vec<Error>,
+    /// Warnings of what the header asks for and the policy of the workspace refuses in any case.
+    pub beyond: Vec<Error>,
     /// The sources that were read, by name.
     pub sources: BTreeMap<String, String>,
     /// The script, unless it can't even be started.
@@ -32,17 +34,33 @@ pub struct Checked {
     pub loaded: Option<Loaded>,
 }
 
+impl Checked {
+    /// A file in which nothing was found, because nothing was read.
+    pub fn unread(script: RepoPath) -> Self {
+        Checked {
+            script,
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            beyond: Vec::new(),
+            sources: BTreeMap::new(),
+            loaded: None,
+        }
+    }
+}
+
 /// Checks a script of a workspace. Nothing of it runs.
 pub fn check(context: &Context, path: &RepoPath) -> Checked {
     match load_script(context, path) {
         Ok(loaded) => {
             let errors = unpermitted(&loaded, &context.policy, &|name| context.options.calls.is_free(name));
             let warnings = [loaded.warnings.clone(), unused(&loaded)].concat();
-            Checked { script: path.clone(), errors, warnings, sources: loaded.sources.clone(), loaded: Some(loaded) }
+            let beyond = beyond_policy(&loaded, &context.policy);
+            let sources = loaded.sources.clone();
+            Checked { script: path.clone(), errors, warnings, beyond, sources, loaded: Some(loaded) }
         }
         Err(Rejected { errors, warnings, sources }) => {
             let errors = errors.into_iter().map(|error| meant(context, path, error)).collect();
-            Checked { script: path.clone(), errors, warnings, sources, loaded: None }
+            Checked { errors, warnings, sources, ..Checked::unread(path.clone()) }
         }
     }
 }
@@ -147,7 +165,8 @@ fn list<'a>(ceiling: &'a Ceiling, permission: &str) -> &'a [String] {
     }
 }
 
-fn at(error: Error, place: Option<&Location>) -> Error {
+/// The error with its place, if that is known.
+pub(super) fn at(error: Error, place: Option<&Location>) -> Error {
     match place {
         Some(place) => error.at(place.clone()),
         None => error,

@@ -72,7 +72,7 @@ pub fn resume(context: &Context, run: &str, resumption: Resumption, sink: &mut d
     let loaded = load_recorded(context, &RepoPath::parse(path)?, &started.asked)?;
     // A locked run resumes only if it is still approved.
     let locked = resumption.locked || started.is_locked();
-    let policy = run::policy(context, &loaded, locked)?;
+    let policy = run::policy(context, &loaded, started.given_budget(), locked)?;
     let tape = tape_of(context, folder.id(), &loaded.main, &policy, &resumption)?;
     let mut host = Host::resume(context, folder.id(), &policy, resumption, sink)?;
     if let Some(tape) = tape

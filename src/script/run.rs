@@ -10,7 +10,7 @@ use crate::{
     },
     host::{Asked, Context, Event, Finished, Flags, Host, Positions, Request, Sink, Source},
     script::{Loaded, Loader, Rejected, Tapes, approval, complete, load, recordings, session},
-    system::policy::Policy,
+    system::policy::{BudgetCeiling, Ceiling, Policy},
 };
 
 /// The options of a script's run.
@@ -35,6 +35,8 @@ pub struct Invocation {
     pub tapes: Tapes,
     /// True if it runs only if `nrv.lock` approves it as it is, under a locked-down policy.
     pub locked: bool,
+    /// Budgets in place of those of its header; none may be above the policy's.
+    pub budget: BudgetCeiling,
 }
 
 impl Default for Invocation {
@@ -46,6 +48,7 @@ impl Default for Invocation {
             flags: Flags::default(),
             tapes: Tapes::Policy,
             locked: false,
+            budget: BudgetCeiling::default(),
         }
     }
 }
@@ -101,7 +104,9 @@ pub(super) fn read_source(context: &Context, path: &RepoPath) -> Result<String, 
 /// An error means that the run did not start; [`Finished`] has the outcome of a started one.
 pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mut dyn Sink) -> Result<Finished, Error> {
     let ceiling = &loaded.header.ceiling;
-    let policy = policy(context, loaded, invocation.locked)?;
+    let header = invocation.locked.then_some(&ceiling.budget);
+    invocation.budget.check_below(&context.policy, header)?;
+    let policy = policy(context, loaded, invocation.budget, invocation.locked)?;
     let sources = loaded.sources.iter().map(|(path, text)| {
         let sha256 = loaded.hashes.get(path).copied().unwrap_or_else(|| crate::base::hash::Sha256::of(text.as_bytes()));
         (path.clone(), Source { sha256, text: text.clone() })
@@ -129,10 +134,10 @@ pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mu
     go(context, host, loaded, (invocation.args, seed), sink)
 }
 
-/// The policy of a script's run: below its header's ceiling, and locked down if only approved scripts may run.
-pub(super) fn policy(context: &Context, loaded: &Loaded, locked: bool) -> Result<Policy, Error> {
+/// The policy of a script's run: below its header's ceiling with the given budgets, and locked down if only approved scripts may run.
+pub(super) fn policy(context: &Context, loaded: &Loaded, given: BudgetCeiling, locked: bool) -> Result<Policy, Error> {
     let policy = if locked { approval::lock_down(context, loaded)? } else { context.policy.clone() };
-    policy.tightened(&loaded.header.ceiling)
+    policy.tightened(&Ceiling { given, ..loaded.header.ceiling.clone() })
 }
 
 /// Runs a loaded script whose run has begun.

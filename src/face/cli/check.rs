@@ -33,7 +33,7 @@ pub(super) fn check(here: &Here, arguments: &CheckArguments, out: &mut Output) -
                 own::check(&here.context.workspace, (&name, &path), &here.how())
             }
             Some(name) => program(here, &name, path),
-            None => script::check(&here.context, &path),
+            None => with_policy(here, script::check(&here.context, &path)),
         });
         if let Some(reason) = here.context.cancelled() {
             return Err(reason);
@@ -48,6 +48,14 @@ pub(super) fn check(here: &Here, arguments: &CheckArguments, out: &mut Output) -
     }
     // An error that keeps a script from running comes before a missing permission.
     Ok(all.iter().flat_map(|one| &one.errors).map(|error| error.code().exit_code()).min().unwrap_or(0))
+}
+
+/// The findings, with those of the policy where there is one: a script without a workspace of its own is checked for itself.
+fn with_policy(here: &Here, mut checked: Checked) -> Checked {
+    if !here.context.policy.is_empty() {
+        checked.warnings.append(&mut checked.beyond);
+    }
+    checked
 }
 
 /// The files to check, in place of a folder the scripts below it.
@@ -79,17 +87,15 @@ fn policy(here: &Here, path: RepoPath) -> Checked {
     let text = read.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let parsed = text.clone().and_then(|text| Policy::parse(&text, path.as_str()));
     let sources = text.map(|text| BTreeMap::from([(path.to_string(), text)])).unwrap_or_default();
-    Checked { errors: parsed.err().into_iter().collect(), warnings: Vec::new(), sources, loaded: None, script: path }
+    Checked { errors: parsed.err().into_iter().collect(), sources, ..Checked::unread(path) }
 }
 
 /// The findings in the table of a program that is an adapter; nrv does not read its language.
 fn program(here: &Here, name: &str, path: RepoPath) -> Checked {
     Checked {
         errors: here.adapters().find(name).err().into_iter().collect(),
-        warnings: Vec::new(),
         sources: BTreeMap::from([(path.to_string(), String::new())]),
-        loaded: None,
-        script: path,
+        ..Checked::unread(path)
     }
 }
 

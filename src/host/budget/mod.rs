@@ -398,7 +398,7 @@ fn in_units(error: Error, unit: f64) -> Error {
 
 fn spent<N: Copy + std::fmt::Display + Into<Value>>(name: &str, limit: N, used: N, asked: N) -> Error {
     spent_error(name, limit, used, asked)
-        .hint(format!("raise `{name}` in `[budget]` of `nrv.toml` and in the script's header, or change less at once"))
+        .hint(format!("raise `{name}` in `[budget]` of `nrv.toml`, and above the header's by `--budget {name}=…`; or change less at once"))
 }
 
 fn spent_error<N: Copy + std::fmt::Display + Into<Value>>(name: &str, limit: N, used: N, asked: N) -> Error {

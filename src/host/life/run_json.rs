@@ -11,7 +11,7 @@ use crate::{
     host::{Asked, Flags, Request},
     record::{Keeper, RunFolder, named, packed_form},
     service::gate::secrets,
-    system::policy::{self, Policy},
+    system::policy::{self, BudgetCeiling, Policy},
 };
 
 /// The name of the file that says what was asked.
@@ -101,6 +101,11 @@ impl Started {
     /// True if it took an approved script only.
     pub fn is_locked(&self) -> bool {
         self.policy_source.locked
+    }
+
+    /// The budgets that the command line gave in place of the header's.
+    pub fn given_budget(&self) -> BudgetCeiling {
+        self.policy_source.given()
     }
 
     /// The policy in force when the run started, tightened by the script's header.

@@ -136,13 +136,7 @@ pub fn program_files(policy: &Policy) -> Vec<RepoPath> {
 
 /// The findings in the file of an adapter, as `nrv check` tells them.
 pub fn check(workspace: &Workspace, (name, path): (&str, &RepoPath), how: &How) -> Checked {
-    let mut checked = Checked {
-        script: path.clone(),
-        errors: Vec::new(),
-        warnings: Vec::new(),
-        sources: BTreeMap::new(),
-        loaded: None,
-    };
+    let mut checked = Checked::unread(path.clone());
     let text = match text(workspace, path) {
         Ok(text) => text,
         Err(error) => return Checked { errors: vec![error], ..checked },

@@ -9,7 +9,7 @@ use super::{
     glob::PathSet,
     hosts::HostSet,
     key,
-    settings::{BudgetCeiling, OnFailure, OnUnverified},
+    settings::{Budget, BudgetCeiling, OnFailure, OnUnverified},
     table::Form,
 };
 use crate::base::error::{self, Code, Error};
@@ -35,6 +35,9 @@ pub struct Ceiling {
     pub network: Vec<String>,
     /// Budgets, where the header has one.
     pub budget: BudgetCeiling,
+    /// Budgets that the command line gives in place of the header's.
+    #[serde(default, skip_serializing_if = "BudgetCeiling::is_default")]
+    pub given: BudgetCeiling,
     /// The action on changes when the run fails, if the header names one.
     pub on_failure: Option<OnFailure>,
     /// The action after a failed verification, if the header names one.
@@ -84,6 +87,74 @@ impl Ceiling {
     }
 }
 
+impl BudgetCeiling {
+    /// Reads limits of a command line, each as `KEY=LIMIT` in the form of `[budget]` in `nrv.toml`.
+    pub fn from_words(words: &[String]) -> Result<Self, Error> {
+        let mut given = BudgetCeiling::default();
+        for word in words {
+            let (name, limit) = word.split_once('=').unwrap_or((word, ""));
+            let wrong = |phrase: &str| Error::new(Code::Usage, format!("`--budget {}` {phrase}", word.escape_debug()));
+            let Some(key) = key::find(&format!("budget.{name}")) else {
+                let known: Vec<&str> = key::children("budget").collect();
+                let near = error::nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`? "));
+                return Err(wrong("names no budget").hint(format!(
+                    "{}budgets are {}",
+                    near.unwrap_or_default(),
+                    known.join(", ")
+                )));
+            };
+            let value = serde_json::from_str(limit).ok().filter(Value::is_number).unwrap_or_else(|| Value::from(limit));
+            let read = key.form.read(&value).map_err(|why| wrong(&why.phrase).hint("give it as `[budget]` has it"))?;
+            given.set(name, read.as_u64());
+        }
+        Ok(given)
+    }
+
+    fn is_default(&self) -> bool {
+        *self == BudgetCeiling::default()
+    }
+
+    /// These limits, and those of another ceiling where this one has none.
+    fn over(self, other: BudgetCeiling) -> Self {
+        let mut both = other;
+        self.limits().filter(|(_, limit)| limit.is_some()).for_each(|(key, limit)| both.set(key, limit));
+        both
+    }
+
+    /// The limits that are above those of a policy: the key, the limit, and the policy's.
+    pub fn above(&self, budget: &Budget) -> Vec<(&'static str, u64, u64)> {
+        let settings = serde_json::to_value(budget).unwrap_or_default();
+        let above = |(key, limit): (&'static str, Option<u64>)| {
+            let (limit, most) = (limit?, settings[key].as_u64()?);
+            (limit > most).then_some((key, limit, most))
+        };
+        self.limits().filter_map(above).collect()
+    }
+
+    /// Refuses a limit above that of the policy, or of the header of an approved script.
+    pub fn check_below(&self, policy: &Policy, header: Option<&BudgetCeiling>) -> Result<(), Error> {
+        let refused = |(key, given, most): (&str, u64, u64), origin: &str| {
+            Error::new(Code::PermissionDenied, format!("`--budget {key}={given}` is above the limit {most}"))
+                .detail("key", format!("budget.{key}"))
+                .hint(format!(
+                    "the limit comes from {origin}; `[budget]` in `nrv.toml` sets the most that runs may have"
+                ))
+        };
+        if let Some(first) = self.above(&policy.settings.budget).into_iter().next() {
+            return Err(refused(first, &policy.origin(&format!("budget.{}", first.0))));
+        }
+        let of_header = |key: &str| header.and_then(|header| header.limits().find(|(name, _)| *name == key)?.1);
+        for (key, given) in self.limits() {
+            if let (Some(given), Some(most)) = (given, of_header(key))
+                && given > most
+            {
+                return Err(refused((key, given, most), "the header of an approved script"));
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Policy {
     /// The built-in policy under the globs of a header, with the protected files that this policy permits: what it refuses to write, the
     /// header or the file's name forbids.
@@ -110,8 +181,10 @@ impl Policy {
             network: ceiling.network.clone(),
         });
         policy.headers.push(ceiling.clone());
-        for key in ceiling.budget.tighten(&mut policy.settings.budget) {
-            policy.origins.insert(format!("budget.{key}"), Origin::Header);
+        for key in ceiling.given.over(ceiling.budget).tighten(&mut policy.settings.budget) {
+            let is_given = ceiling.given.limits().any(|(name, limit)| name == key && limit.is_some());
+            let origin = if is_given { Origin::CommandLine } else { Origin::Header };
+            policy.origins.insert(format!("budget.{key}"), origin);
         }
         if let Some(on_failure) = ceiling.on_failure {
             let differs = on_failure != policy.settings.run.on_failure;
@@ -172,7 +245,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::system::policy::{Budget, FILE};
+    use crate::system::policy::FILE;
 
     #[test]
     fn a_header_is_read_with_the_forms_of_the_policy() {
@@ -187,7 +260,17 @@ mod tests {
         let [write, calls, exec, llm, network] =
             ["site/**", "tickets.create", "cargo", "local", "a.com:80"].map(|text| vec![text.to_owned()]);
         let (on_failure, on_unverified) = (Some(OnFailure::Keep), Some(OnUnverified::Continue));
-        let expected = Ceiling { write, calls, exec, llm, network, budget, on_failure, on_unverified };
+        let expected = Ceiling {
+            write,
+            calls,
+            exec,
+            llm,
+            network,
+            budget,
+            given: BudgetCeiling::default(),
+            on_failure,
+            on_unverified,
+        };
         assert_eq!(Ceiling::from_header(&header).unwrap(), expected);
         assert_eq!(Ceiling::from_header(&json!({})).unwrap(), Ceiling::default());
     }

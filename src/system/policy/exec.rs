@@ -105,6 +105,16 @@ impl Policy {
         })
     }
 
+    /// The refusal of every command of a program: no rule of `exec.allow` begins with it. None if one does.
+    pub fn program_refusal(&self, program: &str) -> Option<Refusal> {
+        if !self.parts.is_empty() {
+            return self.parts.iter().find_map(|part| part.program_refusal(program));
+        }
+        let begins =
+            |rule: &AllowedCommand| rule.prefix.first().is_some_and(|words| words.iter().any(|w| w == program));
+        (!self.settings.exec.allow.iter().any(begins)).then(|| self.not_allowed(&[program.to_owned()]))
+    }
+
     fn not_allowed(&self, argv: &[String]) -> Refusal {
         let words = proposal(argv);
         let program = words.first().map_or("", String::as_str);

@@ -128,6 +128,8 @@ enum Origin {
     Line(usize),
     /// The script's header.
     Header,
+    /// An option of the command line.
+    CommandLine,
     /// A run that is locked down.
     Locked,
     /// A run with strict tools.
@@ -225,8 +227,15 @@ impl Policy {
     pub fn line_of(&self, key: &str) -> Option<usize> {
         match self.origins.get(key) {
             Some(Origin::Line(line)) => Some(*line),
-            Some(Origin::Header | Origin::Locked | Origin::StrictTools | Origin::Ci) | None => None,
+            Some(Origin::Header | Origin::CommandLine | Origin::Locked | Origin::StrictTools | Origin::Ci) | None => {
+                None
+            }
         }
+    }
+
+    /// True if no file says anything: the built-in defaults hold.
+    pub fn is_empty(&self) -> bool {
+        self.text.trim().is_empty()
     }
 
     /// True if a file, a header or a flag gives a key its value.
@@ -245,6 +254,7 @@ impl Policy {
         match self.origins.get(key) {
             Some(Origin::Line(line)) => format!("line {line} of `{}`", self.file),
             Some(Origin::Header) => "the script's header".to_owned(),
+            Some(Origin::CommandLine) => "`--budget` of the command line".to_owned(),
             Some(Origin::Locked) => "a locked run".to_owned(),
             Some(Origin::StrictTools) => "a run with strict tools".to_owned(),
             Some(Origin::Ci) => format!("`ci.confirm` where `CI` is set, {}", self.origin("ci.confirm")),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Ceiling, Origin, Policy, hash};
+use super::{BudgetCeiling, Ceiling, Origin, Policy, hash};
 use crate::base::{error::Error, hash::Sha256};
 
 /// The version of what is built in: defaults, and names that are protected. Records name it; those of the release before name none, which
@@ -33,6 +33,13 @@ pub struct Recorded {
     /// The confirmations that the approval of the script grants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub granted: Vec<String>,
+}
+
+impl Recorded {
+    /// The budgets that a command line gave.
+    pub fn given(&self) -> BudgetCeiling {
+        self.headers.last().map(|header| header.given).unwrap_or_default()
+    }
 }
 
 impl Policy {

@@ -71,13 +71,7 @@ fn adapter(context: &Context, path: &RepoPath, name: &str) -> Checked {
         read: &|_| Ok(text.clone()),
         stop: &|| context.cancelled(),
     };
-    let none = Checked {
-        script: path.clone(),
-        errors: Vec::new(),
-        warnings: Vec::new(),
-        sources: BTreeMap::new(),
-        loaded: None,
-    };
+    let none = Checked::unread(path.clone());
     match context.options.adapters.find(name).map(|_| script::load(&loader, path)) {
         Ok(Ok(loaded)) => Checked { loaded: Some(loaded), ..none },
         Ok(Err(rejected)) => Checked { errors: rejected.errors, ..none },
