@@ -117,7 +117,7 @@ fn the_example_runs_a_script_that_uses_its_own_adapter_and_call() {
     for line in [
         "The verifier of `final_newline` passed and counted {\"files\":2,\"wrong\":0}",
         "Ticket 1: \"docs/b.md has no heading\"",
-        "2 files changed and verified.",
+        "2 files changed and verified by final_newline.",
         "The script says {\"files\":2,\"tickets\":[1]}",
         "There are 3 pages.",
     ] {

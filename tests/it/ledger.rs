@@ -205,7 +205,8 @@ fn a_forbidden_dependency_in_a_changed_manifest_is_named() {
 #[test]
 fn a_threshold_that_is_exceeded_fails_the_run_and_what_it_changed_stays() {
     let site = Site::new(0);
-    let ran = run(&site, REWORK, &[]).exits(4).says("1 file changed and verified; they stay, although the run failed.");
+    let ran =
+        run(&site, REWORK, &[]).exits(4).says("1 file changed and read back; they stay, although the run failed.");
     let finished = ran.json();
     assert_eq!((&finished["state"], &finished["files_changed"]), (&json!("failed"), &json!(1)));
     let error = &finished["error"];

@@ -21,7 +21,7 @@ fn migrated() -> Bench {
     site.commit();
     site.mode("site/b/p1.html", 0o600);
     let before = site.tree();
-    site.migrate(&[]).exits(0).says("9 files changed and verified");
+    site.migrate(&[]).exits(0).says("9 files changed and verified by link_updater");
     let (run, after) = (site.runs()[0]["run"].as_str().unwrap().to_owned(), site.tree());
     assert!(after == site.moved(&before, OLD, NEW));
     Bench { site, run, before, after }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     base::error::Error,
-    host::{Finished, Overview, State},
+    host::{Finished, Overview, State, verified_by},
     record::event::{Asked, RunEnd},
 };
 
@@ -67,6 +67,7 @@ fn sentence(material: &Material<'_>, overview: &Overview) -> String {
         mode: overview.mode.clone(),
         files_changed: usize::try_from(overview.files_changed).unwrap_or(usize::MAX),
         diff_lines: number(|end| end.diff_lines),
+        verified_by: verified_by(&material.records),
         undone: usize::try_from(number(|end| end.undone)).unwrap_or(usize::MAX),
         set_aside: usize::try_from(number(|end| end.set_aside)).unwrap_or(usize::MAX),
         patch: None,

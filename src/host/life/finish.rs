@@ -12,17 +12,24 @@ use crate::{
         Agent, Host, Preview, Sink,
         change::{draft::Draft, ledger::Ledger},
         evaluator::Evaluated,
-        life::{finished::Finished, history, request::Origin},
+        life::{
+            finished::{self, Finished},
+            history,
+            request::Origin,
+        },
         recorder::Recorder,
         terms::Terms,
     },
     record::{
         FileRef, Head, Note, REPLIES,
-        event::{Duration, Event, Free, RunEnd, Shown, State},
+        event::{Duration, Event, Free, Kind, RunEnd, Shown, State},
     },
     service::gate::GateResult,
     system::journal,
 };
+
+/// The records that say which changes stand, and which adapters made them.
+const MOVES: &[Kind] = &[Kind::Committed, Kind::Undone, Kind::Revoked, Kind::DtaApplied];
 
 /// The change of a dry run, the file of its patch, and the secrets that were withheld from the patch.
 #[derive(Default)]
@@ -95,6 +102,11 @@ impl<'a> Host<'a> {
             Some(preview) => preview.size(),
             None => (self.ledger.changed_files(0), self.run.budget.lines()),
         };
+        // A record that can't be read is reported when it is sealed.
+        let verified_by = match self.run.flags.dry_run || self.ledger.transactions.is_empty() {
+            true => Vec::new(),
+            false => finished::verified_by(&self.recorder.folder.records_of(MOVES).unwrap_or_default()),
+        };
         let finished = Finished {
             run: self.recorder.folder.id().to_owned(),
             state,
@@ -102,6 +114,7 @@ impl<'a> Host<'a> {
             mode: self.run.mode().to_owned(),
             files_changed,
             diff_lines,
+            verified_by,
             undone: self.ledger.undone,
             set_aside: self.ledger.set_aside,
             patch: patch.as_ref().map(|_| format!(".runs/{}/artifacts/run.patch", self.recorder.folder.id())),

@@ -1,12 +1,18 @@
 //! The outcome of a run that came to its end.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::Value;
 
+use super::pre_images::standing_transactions;
 use crate::{
-    base::{error::Error, text::counted},
+    base::{change::Stamp, error::Error, path::RepoPath, text::counted},
     host::{Commitment, Preview, Tape},
-    record::event::{Evaluation, Question, State},
+    record::{
+        Record,
+        event::{Evaluation, Event, Question, State},
+    },
 };
 
 /// The result of a run that has ended or is suspended.
@@ -38,6 +44,9 @@ pub struct Finished {
     pub files_changed: usize,
     /// Lines that it added and removed, or would.
     pub diff_lines: u64,
+    /// The adapters whose verifiers passed changes of the run that stand, sorted; all other files were read back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verified_by: Vec<Verified>,
     /// How many files were brought back, by steps that failed or in the end.
     pub undone: usize,
     /// How many files of an open attempt were set aside until the run goes on.
@@ -73,6 +82,41 @@ pub(super) fn is_zero(n: &usize) -> bool {
     *n == 0
 }
 
+/// Files whose last change that stands is an adapter's, which its verifier passed: another change would be undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Verified {
+    /// The adapter.
+    pub tool: String,
+    /// How many files.
+    pub files: usize,
+}
+
+/// The adapters that made the last changes of files, by the records of a run's transactions and adapters; sorted.
+pub fn verified_by(records: &[Record]) -> Vec<Verified> {
+    let standing = standing_transactions(records);
+    let mut last: BTreeMap<&RepoPath, (Option<Stamp>, Option<Stamp>, &str)> = BTreeMap::new();
+    for one in &standing {
+        for entry in &one.entries {
+            let before = last.get(&entry.path).map_or(entry.before, |(before, ..)| *before);
+            last.insert(&entry.path, (before, entry.after, &one.transaction));
+        }
+    }
+    let of_adapters: BTreeMap<&str, &str> = records
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::DtaApplied(applied) => Some((applied.transaction.as_deref()?, applied.tool.as_str())),
+            _ => None,
+        })
+        .collect();
+    let mut files: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, _, transaction) in last.values().filter(|(before, after, _)| before != after) {
+        if let Some(tool) = of_adapters.get(transaction) {
+            *files.entry(tool).or_default() += 1;
+        }
+    }
+    files.into_iter().map(|(tool, files)| Verified { tool: tool.to_owned(), files }).collect()
+}
+
 impl Finished {
     /// Summarizes the outcome in one sentence for people.
     pub fn sentence(&self) -> String {
@@ -94,7 +138,7 @@ impl Finished {
                 format!("{} would change ({lines}); nothing was written.", files(self.files_changed))
             }
             (State::Done, _) if self.files_changed == 0 => "Nothing was changed.".to_owned(),
-            (State::Done, _) => format!("{} changed and verified.", files(self.files_changed)),
+            (State::Done, _) => format!("{}.", self.changed()),
             (State::Suspended, _) if self.set_aside > 0 => format!(
                 "The run is suspended inside an attempt, whose changes ({}) are set aside until it goes on; others stay.",
                 files(self.set_aside)
@@ -104,7 +148,7 @@ impl Finished {
             }
             (State::Suspended, _) => "The run is suspended; its changes so far stay.".to_owned(),
             (State::Failed, _) if self.files_changed > 0 && self.is_evaluated() => {
-                format!("{} changed and verified; they stay, although the run failed.", files(self.files_changed))
+                format!("{}; they stay, although the run failed.", self.changed())
             }
             (State::UndoRefused, _) => "The run failed and was not undone, to keep later work.".to_owned(),
             // Whatever stays, an attempt or a step of it may have been taken back.
@@ -115,6 +159,22 @@ impl Finished {
                 format!("The run was undone: {} brought back.", files(self.undone))
             }
             (State::Failed | State::Cancelled | State::Interrupted, _) => "Nothing was changed.".to_owned(),
+        }
+    }
+
+    /// The files that were changed, and who checked them: every file is read back, and those of adapters are verified.
+    fn changed(&self) -> String {
+        let all = counted(self.files_changed, "file");
+        let verified: usize = self.verified_by.iter().map(|one| one.files).sum();
+        let tools: Vec<&str> = self.verified_by.iter().map(|one| one.tool.as_str()).collect();
+        let tools = match tools.as_slice() {
+            [] => return format!("{all} changed and read back"),
+            [one] => (*one).to_owned(),
+            [others @ .., last] => format!("{} and {last}", others.join(", ")),
+        };
+        match verified < self.files_changed {
+            true => format!("{all} changed, {verified} of them verified by {tools}, the others read back"),
+            false => format!("{all} changed and verified by {tools}"),
         }
     }
 
