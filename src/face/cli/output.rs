@@ -39,6 +39,8 @@ pub(super) struct Output {
     stderr: AutoStream<std::io::Stderr>,
     mode: Mode,
     color: Color,
+    /// True if people are told of errors, warnings and questions alone.
+    quiet: bool,
     sources: BTreeMap<String, String>,
     patches: BTreeMap<String, Vec<u8>>,
     /// The end of a failed command's output that was shown last.
@@ -47,7 +49,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    pub(super) fn new(mode: Mode, color: Color) -> Self {
+    pub(super) fn new(mode: Mode, color: Color, quiet: bool) -> Self {
         let choice = match color {
             Color::Auto => ColorChoice::Auto,
             Color::Always => ColorChoice::Always,
@@ -58,6 +60,7 @@ impl Output {
             stderr: AutoStream::new(std::io::stderr(), choice),
             mode,
             color,
+            quiet,
             sources: BTreeMap::new(),
             patches: BTreeMap::new(),
             said: None,
@@ -180,14 +183,26 @@ impl Output {
         }
     }
 
-    /// Writes a sentence to stderr.
+    /// True if nothing is told but errors, warnings and questions.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Writes a sentence of nrv's own to stderr, unless that is to be quiet.
     pub(super) fn say(&mut self, text: &str) {
+        if !self.quiet {
+            self.tell(text);
+        }
+    }
+
+    /// Writes a line to stderr.
+    pub(super) fn tell(&mut self, text: &str) {
         let _ = self.stderr.write_all(format!("{}\n", redact::shown(text)).as_bytes());
     }
 
     /// Writes the end of a failed command's output to stderr.
     pub(super) fn say_output(&mut self, output: &str) {
-        self.say(&table::output(output, ""));
+        self.tell(&table::output(output, ""));
         self.said = Some(output.to_owned());
     }
 

@@ -97,9 +97,9 @@ impl Sink for Terminal<'_> {
                 let known = if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) };
                 self.show_as_is(&format!("from the model: {}{known}", escape(&model)), text.as_bytes());
             }
-            Event::Print { text } => text.split('\n').for_each(|line| self.out.say(&escape(line))),
+            Event::Print { text } => text.split('\n').for_each(|line| self.out.tell(&escape(line))),
             Event::DtaVerified { output, after, .. } => {
-                if self.out.is_json() {
+                if self.out.is_json() || self.out.is_quiet() {
                     return;
                 }
                 let text = table::adapter(&output, &after);
@@ -110,7 +110,7 @@ impl Sink for Terminal<'_> {
             Event::CommitmentVerified { commitment } => {
                 table::commitment(&commitment).lines().for_each(|line| self.out.say(line))
             }
-            Event::Notice { text } => self.out.say(&text),
+            Event::Notice { text } => self.out.tell(&text),
             #[rustfmt::skip]
             Event::AgentSummoned { agent } | Event::AgentWorking { agent } | Event::AgentVerifying { agent }
             | Event::AgentDone { agent } | Event::AgentFailed { agent } | Event::AgentDismissed { agent } => self.agent(&agent),
