@@ -126,7 +126,8 @@ pub use self::{
         agents::agents,
         ask_trust::question as trust_question,
         client::{Resumed, answered, decline, ends_run, resume_client},
-        finished::Finished,
+        finished::{Finished, Verified as VerifiedFiles, verified_by},
+        git_status::uncommitted,
         init::{
             FIRST_SCRIPT, Hook, HookState, Installed, Kept, SetUp, installed_hook, propose_approvals, propose_files,
             propose_hook, propose_set_up, propose_texts, remove_hook, set_up, take_back_approvals,
@@ -143,6 +144,7 @@ pub use self::{
         rollback_position::rollback_position,
         run_json::Started,
         session::Rest,
+        standing::{StandingChange, standing_changes},
         statistics::{Broken, Rates, Spread, Stats, Tries, stats, stats_of},
         suggest::{Suggested, Suggestion, suggest},
         trust::{Keeper as TrustKeeper, Trust, UNTRUSTED, Wanted, may_be_asked, untrusted},

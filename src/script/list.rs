@@ -12,6 +12,7 @@ use crate::{
     script::{
         approval::{self, Lock, Standing},
         header,
+        load::summary,
         run::{load_script, origin, read_source},
         session::Worker,
     },
@@ -128,7 +129,6 @@ fn listed(context: &Context, worker: &mut Option<Worker>, path: RepoPath) -> Res
         return Ok(None);
     }
     let header = header.unwrap_or_default();
-    let first_line = |text: &String| text.lines().next().map(str::to_owned);
-    let summary = inspection.doc.as_ref().or(header.description.as_ref()).and_then(first_line);
+    let summary = summary(inspection.doc.as_ref(), &header);
     Ok(Some(Listed { path, name: header.name, summary, approval: None, error }))
 }

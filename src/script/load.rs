@@ -82,6 +82,11 @@ impl From<Rejected> for Error {
 }
 
 impl Loaded {
+    /// The first line of its documentation, else of its header's description.
+    pub fn summary(&self) -> Option<String> {
+        summary(self.doc.as_ref(), &self.header)
+    }
+
     /// Makes the request to run it with checked arguments.
     pub fn request(&self, args: Value, run: &str, seed: u64, mode: &str) -> RunRequest {
         RunRequest {
@@ -94,6 +99,11 @@ impl Loaded {
             mode: mode.to_owned(),
         }
     }
+}
+
+/// The first line of a script's documentation, else of its header's description.
+pub(super) fn summary(doc: Option<&String>, header: &Header) -> Option<String> {
+    doc.or(header.description.as_ref())?.lines().next().map(str::to_owned)
 }
 
 /// Reads a script and everything that it imports; nothing of it runs.

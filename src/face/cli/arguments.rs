@@ -1,6 +1,7 @@
 //! The definition of the command line. Help, usage errors and completions come from here.
 
 mod check;
+mod commit;
 mod dag;
 mod docs;
 mod dta;
@@ -11,6 +12,7 @@ mod new;
 mod planner;
 mod repl;
 mod report;
+mod runs;
 mod seed;
 mod stats;
 mod trust;
@@ -26,6 +28,7 @@ use clap_complete::Shell;
 use self::seed::LARGEST_SEED;
 pub(super) use self::{
     check::CheckArguments,
+    commit::{CommitOptions, CommitRunArguments},
     dag::{DagCommand, DagRunArguments},
     docs::{DefinitionsArguments, DocsArguments},
     dta::{Dta, DtaNewArguments, DtaRunArguments},
@@ -36,6 +39,7 @@ pub(super) use self::{
     planner::{PlannerCommand, PlannerPlanArguments},
     repl::ReplArguments,
     report::ReportArguments,
+    runs::Runs,
     stats::StatsOf,
     trust::{AddArguments, ApproveArguments, AttestArguments, TrustArguments},
 };
@@ -44,9 +48,6 @@ use super::{
     mode::{Color, Mode},
     test::TestArguments,
 };
-
-/// The states of a run.
-const STATES: [&str; 7] = ["running", "done", "failed", "cancelled", "suspended", "undo_refused", "interrupted"];
 
 /// Run plan → apply → verify workflows that can be trusted
 #[derive(Debug, Parser)]
@@ -150,6 +151,9 @@ pub(super) struct Global {
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(super) color: Color,
+    /// Tell only errors, warnings, questions and what scripts print
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(super) quiet: bool,
     /// Log more to stderr; repeat for even more
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(super) verbose: u8,
@@ -308,6 +312,8 @@ pub(super) struct RunArguments {
     /// Keep the changes of a run that fails
     #[arg(long)]
     pub(super) keep: bool,
+    #[command(flatten)]
+    pub(super) commit: CommitOptions,
 }
 
 /// Arguments of `nrv plan`.
@@ -382,6 +388,9 @@ pub(super) struct ScriptArguments {
     /// A larger seed would not survive JSON, the format of a run's record.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = value_parser!(u64).range(..=LARGEST_SEED))]
     pub(super) seed: u64,
+    /// Budget in place of the one of the script's header, up to that of the policy; repeat it for others
+    #[arg(long, value_name = "KEY=LIMIT")]
+    pub(super) budget: Vec<String>,
     /// Write events to stdout as JSON lines while they happen, the result last
     #[arg(long)]
     pub(super) events: bool,
@@ -426,92 +435,6 @@ pub(super) enum Hooks {
     },
 }
 
-/// Commands of `nrv runs`.
-#[derive(Debug, Subcommand)]
-pub(super) enum Runs {
-    /// List all runs, oldest first
-    #[command(after_help = "Examples:\n  nrv runs list --json\n  nrv runs list --state suspended --limit 20")]
-    List {
-        /// Only runs in this state: running, done, failed, cancelled, suspended, undo_refused or interrupted
-        #[arg(long, value_name = "STATE", value_parser = STATES)]
-        state: Option<String>,
-        /// Only the latest N of them
-        #[arg(long, value_name = "N")]
-        limit: Option<usize>,
-    },
-    /// Show statistics of runs: violations, size and fate of changes, metrics
-    #[command(
-        after_help = "Examples:\n  nrv runs stats --since 30\n  nrv runs stats --compare scripts/a.rhai scripts/b.rhai"
-    )]
-    Stats(StatsOf),
-    /// Show a run
-    #[command(after_help = "Example:\n  nrv runs show last --canonical")]
-    Show {
-        /// Run, or `last`
-        run: String,
-        /// Write the form for comparing runs: by position, without times, run id and hashes of the chain
-        #[arg(long)]
-        canonical: bool,
-    },
-    /// List the agents of a run
-    #[command(after_help = "Example:\n  nrv runs agents last")]
-    Agents {
-        /// Run, or `last`
-        run: String,
-    },
-    /// Report the requests, decisions, changes, checks and costs of a run, as text or as a page
-    Report(ReportArguments),
-    /// Verify that a record is unchanged
-    #[command(after_help = "Example:\n  nrv runs verify last")]
-    Verify {
-        /// Run, or `last`
-        run: String,
-    },
-    /// Write a run's record to one file, with the head that marks its end
-    #[command(after_help = "Example:\n  nrv runs export last -o run.nrv-run --with-contents")]
-    Export {
-        /// Run, or `last`
-        run: String,
-        /// File to write; it must not exist [default: RUN.nrv-run]
-        #[arg(short, long, value_name = "FILE")]
-        output: Option<PathBuf>,
-        /// Include the contents of files before and after, which a rollback needs [default: for a run that waits]
-        #[arg(long)]
-        with_contents: bool,
-        /// Leave them out, also of a run that waits
-        #[arg(long, conflicts_with = "with_contents")]
-        without_contents: bool,
-    },
-    /// Write an in-toto statement about a run in a DSSE envelope, signed by an SSH key
-    Attest(AttestArguments),
-    /// Import a record that `nrv runs export` wrote, after verifying it
-    #[command(after_help = "Example:\n  nrv runs import run.nrv-run")]
-    Import {
-        /// File to read, `-` for stdin
-        file: PathBuf,
-    },
-    /// Remove the records of runs; what they changed stays, and can't be rolled back any more
-    #[command(after_help = "Example:\n  nrv runs remove last --dry-run")]
-    Remove {
-        /// Runs, or `last`
-        #[arg(required = true, value_name = "RUN")]
-        runs: Vec<String>,
-        /// List the runs to remove, remove nothing
-        #[arg(long)]
-        dry_run: bool,
-        /// Remove them without asking
-        #[arg(long)]
-        yes: bool,
-    },
-    /// Remove the records of old runs, by `[retention]` in the policy
-    #[command(after_help = "Example:\n  nrv runs gc --dry-run")]
-    Gc {
-        /// List the runs to remove, remove nothing
-        #[arg(long)]
-        dry_run: bool,
-    },
-}
-
 /// Arguments of `nrv resume`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -545,6 +468,8 @@ pub(super) struct ResumeArguments {
     /// Write events to stdout as JSON lines while they happen, the result last
     #[arg(long)]
     pub(super) events: bool,
+    #[command(flatten)]
+    pub(super) commit: CommitOptions,
 }
 
 /// Arguments of `nrv replay`.

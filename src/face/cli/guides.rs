@@ -26,6 +26,7 @@ pub(super) const GUIDES: &[Guide] = guides![
     "ci",
     "codemods",
     "commands",
+    "commit",
     "commitments",
     "comparison",
     "embedding",

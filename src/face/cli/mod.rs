@@ -14,6 +14,7 @@ mod check;
 mod ci;
 mod columns;
 mod commands;
+mod commit;
 mod dag;
 mod docs;
 mod doctor;
@@ -99,7 +100,7 @@ pub fn main() -> ExitCode {
         }
     };
     log_to_stderr(cli.global.verbose);
-    let mut out = Output::new(cli.mode(), cli.global.color);
+    let mut out = Output::new(cli.mode(), cli.global.color, cli.global.quiet);
     let result = dispatch(&cli, &mut out);
     let code = match result {
         Ok(code) => code,
@@ -170,6 +171,7 @@ fn records(cli: &Cli, command: &Runs, out: &mut Output) -> Result<u8, Error> {
         Runs::Show { run, canonical } => runs::show(&in_any_case(cli)?, run, *canonical, out),
         Runs::Agents { run } => runs::agents(&in_any_case(cli)?, run, out),
         Runs::Report(arguments) => report::report(&here()?, arguments, out),
+        Runs::Commit(arguments) => commit::commit_run(&here()?, arguments, out),
         Runs::Attest(arguments) => attest::attest(&here()?, arguments, out),
         Runs::Verify { run } => runs::verify(&in_any_case(cli)?, run, out),
         Runs::Export { run, output, with_contents, without_contents } => {

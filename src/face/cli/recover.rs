@@ -1,6 +1,9 @@
 //! `nrv rollback` and `nrv recover`: restore an earlier state of the tree.
 
-use super::{Here, arguments::RollbackArguments, here::Place, output::Output, run::summarise, terminal::Terminal};
+use super::{
+    Here, arguments::RollbackArguments, commit::commit_of, here::Place, output::Output, run::summarise,
+    terminal::Terminal,
+};
 use crate::{
     base::{
         error::{Code, Error},
@@ -57,6 +60,12 @@ pub(super) fn tell(here: &Here, done: &RolledBack, dry_run: bool, out: &mut Outp
         (1, false) => format!("1 file of run {run} is as it was before it."),
         (n, false) => format!("{n} files of run {run} are as they were before it."),
     });
+    if let (true, false, Some(commit)) = (n > 0, dry_run, commit_of(here, run)) {
+        let rollback = &done.finished.run;
+        out.say(&format!(
+            "Commit {commit} holds its changes: `nrv runs commit {rollback}` commits what is back, as `git revert {commit}` does elsewhere."
+        ));
+    }
 }
 
 /// The latest earlier rollback of the same run.

@@ -4,10 +4,11 @@ use super::{
     Here,
     apply::tell,
     arguments::{Mutation, ResumeArguments},
+    commit::{Wish, subject_of},
     edit,
     output::Output,
     recordings,
-    run::{conclude, parse_json},
+    run::{conclude, conclude_with, parse_json},
     terminal::Terminal,
 };
 use crate::{
@@ -35,6 +36,8 @@ pub(super) fn resume(here: &Here, arguments: &ResumeArguments, out: &mut Output)
     if let Some(Asked::Script { sources, .. }) = &asked {
         out.know_sources(&sources.iter().map(|(name, source)| (name.clone(), source.text.clone())).collect());
     }
+    let subject = host::overview(context, &folder).ok().map(|overview| subject_of(&overview));
+    let wish = Wish::of(here, &arguments.commit, subject)?;
     let resumption = Resumption {
         approve: arguments.approve.as_ref().map(ruling),
         reply,
@@ -53,7 +56,8 @@ pub(super) fn resume(here: &Here, arguments: &ResumeArguments, out: &mut Output)
         Some(Asked::Edit { .. }) => edit::tell(&finished.result, out),
         _ => {}
     }
-    Ok(conclude(&finished, Mutation::default(), out))
+    let committed = wish.map(|wish| wish.carry_out(here, &finished, out)).transpose()?.flatten();
+    Ok(conclude_with(&finished, committed, Mutation::default(), out))
 }
 
 /// The user's name in the system.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::{
     Here,
     arguments::{Cli, Mutation, RunArguments, ScriptArguments},
+    commit::{Outcome as Committed, Wish},
     output::{Mode, Output},
     recordings, table,
     terminal::Terminal,
@@ -21,6 +22,7 @@ use crate::{
     },
     host::{Finished, Flags, count_sentence},
     script::{self, Checked, Invocation, Loaded},
+    system::policy::BudgetCeiling,
 };
 
 /// The exit code of a dry run with `--exit-code` that would change something.
@@ -35,9 +37,14 @@ pub(super) fn run(here: &Here, arguments: &RunArguments, out: &mut Output) -> Re
         needs_dry_run(arguments.mutation, flags)?;
     }
     let Some((loaded, invocation)) = prepare(here, "run", &arguments.script, flags, out)? else { return Ok(0) };
+    let wish = Wish::of(here, &arguments.commit, loaded.summary())?;
+    if let Some(wish) = &wish {
+        wish.check_clean(here, &loaded.header.ceiling.write)?;
+    }
     let finished = script::run(&here.context, &loaded, invocation, &mut Terminal::new(here, out)?)?;
     recordings::keep(here, &finished, out)?;
-    Ok(conclude(&finished, arguments.mutation, out))
+    let committed = wish.map(|wish| wish.carry_out(here, &finished, out)).transpose()?.flatten();
+    Ok(conclude_with(&finished, committed, arguments.mutation, out))
 }
 
 /// A script that is ready to run; none if only help was wanted.
@@ -74,17 +81,19 @@ pub(super) fn prepare(
             flags,
             tapes: recordings::tapes(here, arguments)?,
             locked: arguments.locked || here.is_locked(),
+            budget: BudgetCeiling::from_words(&arguments.budget)?,
         },
     )))
 }
 
 /// Loads a script with its imports, and shows its errors; returns its warnings, too.
 pub(super) fn load(here: &Here, script: &Path, out: &mut Output) -> Result<(Loaded, Vec<Error>), Error> {
-    let Checked { loaded, errors, warnings, sources, .. } = script::check(&here.context, &script_path(here, script)?);
+    let Checked { loaded, errors, warnings, beyond, sources, .. } =
+        script::check(&here.context, &script_path(here, script)?);
     out.know_sources(&sources);
     match loaded {
         // A call without permission is refused when it is made, and not before.
-        Some(loaded) => Ok((loaded, [errors, warnings].concat())),
+        Some(loaded) => Ok((loaded, [errors, warnings, beyond].concat())),
         None => Err(told(errors, out)),
     }
 }
@@ -143,6 +152,28 @@ pub(super) fn conclude(finished: &Finished, mutation: Mutation, out: &mut Output
     exit_code(finished, mutation.exit_code)
 }
 
+/// Shows the outcome of a run and of its commit; returns the exit code of the command.
+pub(super) fn conclude_with(
+    finished: &Finished,
+    committed: Option<Committed>,
+    mutation: Mutation,
+    out: &mut Output,
+) -> u8 {
+    let Some(commit) = committed else { return conclude(finished, mutation, out) };
+    document(&WithCommit { finished, commit: &commit }, out);
+    summarise(finished, out);
+    commit.tell(out);
+    commit.exit_code()
+}
+
+/// A run that is done, and its commit.
+#[derive(Serialize)]
+struct WithCommit<'a> {
+    #[serde(flatten)]
+    finished: &'a Finished,
+    commit: &'a Committed,
+}
+
 /// Writes the result of a run, if stdout is for programs.
 pub(super) fn document(finished: &impl Serialize, out: &mut Output) {
     match out.mode() {
@@ -198,7 +229,7 @@ fn tell_withheld(withheld: &[Value], out: &mut Output) {
     if withheld.is_empty() {
         return;
     }
-    out.say("The patch adds secrets, and shows marks in their place, so that nothing can apply it:");
+    out.tell("The patch adds secrets, and shows marks in their place, so that nothing can apply it:");
     let word = |value: &Value| escape(value.as_str().unwrap_or_default());
     for one in withheld.iter().take(TOLD) {
         let place = match one["line"].as_u64() {
@@ -206,9 +237,9 @@ fn tell_withheld(withheld: &[Value], out: &mut Output) {
             None => format!("the name of {}", word(&one["path"])),
         };
         let (rule, allow) = (word(&one["rule"]), word(&one["allow"]));
-        out.say(&format!("  {place}: rule `{rule}`; `gates.secrets.allow = [{allow}]` in `nrv.toml` permits it"));
+        out.tell(&format!("  {place}: rule `{rule}`; `gates.secrets.allow = [{allow}]` in `nrv.toml` permits it"));
     }
     if let Some(more) = withheld.len().checked_sub(TOLD).filter(|more| *more > 0) {
-        out.say(&format!("  … and {more} more"));
+        out.tell(&format!("  … and {more} more"));
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         path::RepoPath,
         text::first_file,
     },
-    host::Context,
+    host::{Context, StandingChange},
     record::RunFolder,
     system::{journal::Target, workspace::parallel_map},
 };
@@ -212,6 +212,11 @@ impl Restored {
 
     pub(in crate::host) fn paths(&self) -> Vec<RepoPath> {
         self.items.keys().cloned().collect()
+    }
+
+    pub(in crate::host) fn into_changes(self) -> Vec<StandingChange> {
+        let change = |(path, item): (RepoPath, Item)| StandingChange { path, before: item.then, after: item.now };
+        self.items.into_iter().map(change).collect()
     }
 
     /// The files, if all are as the transactions left them; else an error that names the others.

@@ -95,6 +95,16 @@ pub(in crate::host) fn belongs(asked: &Asked, file: &RepoPath) -> bool {
         || beside.is_some_and(|rest| rest.starts_with(".test/") || rest.starts_with(".llm/"))
 }
 
+/// Files under the globs that differ from the commit, also those that a run of this workspace left so.
+pub fn uncommitted(context: &Context, globs: &[String]) -> Result<Vec<RepoPath>, Error> {
+    let state = git_state(context)?;
+    if let Some(failure) = state.failure {
+        return Err(failure);
+    }
+    let globs = Globs::of_any_size(globs)?;
+    Ok(state.changed.into_keys().filter(|path| globs.matches(path)).collect())
+}
+
 /// Changed files under the globs whose content no run of this workspace left there.
 pub(in crate::host) fn dirty(context: &Context, state: &GitState, globs: &Globs) -> Result<Vec<Dirty>, Error> {
     if let Some(failure) = &state.failure {

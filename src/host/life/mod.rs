@@ -25,6 +25,7 @@ pub(super) mod rollback_position;
 pub(super) mod run_json;
 pub(super) mod session;
 pub(super) mod stale_reads;
+pub(super) mod standing;
 pub(super) mod start;
 pub(super) mod statistics;
 pub(super) mod suggest;

@@ -92,9 +92,7 @@ impl Host<'_> {
     ) -> Result<(), Error> {
         check_record(self.run.context, folder)?;
         check_contents(folder)?;
-        let standing = standing_transactions(&moves(folder)?);
-        let partial = partial_rollbacks(self.run.context, folder.id())?;
-        let restored = remaining_targets(self.run.context, (folder, &standing), &partial, keep_later)?;
+        let restored = standing(self.run.context, folder, keep_later)?;
         self.run.check_permitted(&restored)?;
         let prefixes: Vec<String> = restored.paths().iter().map(ToString::to_string).collect();
         if prefixes.is_empty() {
@@ -153,11 +151,14 @@ fn partial_rollbacks(context: &Context, id: &str) -> Result<Vec<Transacted>, Err
     Ok(partial)
 }
 
+/// The files of a run's changes that stand, without the positions that were undone by themselves since.
+pub(super) fn standing(context: &Context, folder: &RunFolder, lenient: bool) -> Result<Restored, Error> {
+    let standing = standing_transactions(&moves(folder)?);
+    let partial = partial_rollbacks(context, folder.id())?;
+    remaining_targets(context, (folder, &standing), &partial, lenient)
+}
+
 /// Files that a run changed and that are not as it left them.
 pub fn changed_since(context: &Context, folder: &RunFolder) -> Vec<RepoPath> {
-    let restored = moves(folder).map(|records| standing_transactions(&records)).and_then(|standing| {
-        let partial = partial_rollbacks(context, folder.id())?;
-        remaining_targets(context, (folder, &standing), &partial, true)
-    });
-    restored.and_then(|mut restored| restored.changed_since(context, false)).unwrap_or_default()
+    standing(context, folder, true).and_then(|mut restored| restored.changed_since(context, false)).unwrap_or_default()
 }

@@ -5,6 +5,7 @@
 
 mod changes;
 mod commit_files;
+mod committed;
 mod error;
 mod filter;
 mod index;
@@ -34,6 +35,7 @@ use std::{
 };
 
 pub use self::commit_files::{CommitFile, commit_files};
+pub use self::committed::{blob_name, commit_with_line};
 pub use self::renames::{Renamed, Renames, Trace};
 use self::{
     error::unknown,
@@ -131,15 +133,12 @@ pub fn readable(root: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Reads a repository from its root and environment, until the signal is set.
-type Reader<T> = fn(&Path, &BTreeMap<String, String>, &AtomicBool) -> Result<T, Error>;
-
 /// Reads on a thread that is abandoned once `stop` is set.
 fn on_its_own_thread<T: Send + 'static>(
     root: &Path,
     environment: &BTreeMap<String, String>,
     stop: &Arc<AtomicBool>,
-    read: Reader<T>,
+    read: impl FnOnce(&Path, &BTreeMap<String, String>, &AtomicBool) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     let (root, environment, until) = (root.to_owned(), environment.clone(), Arc::clone(stop));
     let (sender, receiver) = mpsc::channel();

@@ -1,0 +1,316 @@
+//! The user's git, as they run it, but for hooks and work in the background.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
+
+use super::super::Here;
+use crate::{
+    base::{
+        change::Content,
+        error::{Code, Error},
+        path::RepoPath,
+        text::escape,
+    },
+    service::exec,
+    system::{
+        git::blob_name,
+        process::{Captured, Command, Program, capture},
+    },
+};
+
+/// The time that git has, in milliseconds: a person may have to unlock a key or touch a token.
+const PATIENCE_MS: u64 = 600_000;
+
+/// The longest output that is read.
+const MAX_OUTPUT: usize = 1 << 30;
+
+/// The variables of git that stay: who commits, and where the settings of the user and the system are. Others name another repository.
+const KEPT: &[&str] =
+    &["GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
+
+/// Settings that outrank the user's: no watcher, nothing in the background, and no hook.
+const SETTINGS: &[&str] = &["core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false", NO_HOOKS];
+
+/// The setting without which git runs hooks, and with which it does not tell where they are.
+const NO_HOOKS: &str = "core.hooksPath=/dev/null";
+
+/// Files of a repository in the middle of something, and the command that is not finished.
+const UNFINISHED: &[(&str, &str)] = &[
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+];
+
+/// A file as the present commit has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Committed {
+    /// Its mode, such as `100644`.
+    pub(super) mode: String,
+    /// The name of its content.
+    pub(super) object: String,
+}
+
+/// The user's git in the workspace's folder.
+pub(super) struct Git<'a> {
+    here: &'a Here,
+    program: PathBuf,
+    env: BTreeMap<String, String>,
+    /// The workspace's folder below the top of the work tree, empty or with a slash at its end.
+    prefix: String,
+}
+
+impl<'a> Git<'a> {
+    /// Finds the program and the repository of the workspace.
+    pub(super) fn open(here: &'a Here) -> Result<Self, Error> {
+        let options = &here.context.options;
+        let root = here.context.workspace.root();
+        let program = exec::look_up("git", options.environment.get("PATH"))
+            .map_err(|error| error.hint("a commit needs the program `git`; install it, or run without `--commit`"))?;
+        let real = program.canonicalize().unwrap_or_else(|_| program.clone());
+        if real.starts_with(root) || program.starts_with(root) {
+            return Err(Error::new(Code::PermissionDenied, "the program `git` in `PATH` is a file of the workspace")
+                .hint("take the folder of the workspace out of `PATH`"));
+        }
+        let is_kept = |name: &str| !name.starts_with("GIT_") || KEPT.iter().any(|kept| name.starts_with(kept));
+        let env = options.environment.iter().filter(|(name, _)| is_kept(name));
+        let env = env.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let mut git = Git { here, program, env, prefix: String::new() };
+        git.prefix = git
+            .line(&["rev-parse", "--show-prefix"])
+            .map_err(|error| error.hint("a commit needs a git repository; `git init` makes one"))?;
+        Ok(git)
+    }
+
+    /// Runs git with this input; the caller looks at the status.
+    fn run(&self, arguments: &[&str], stdin: Vec<u8>) -> Result<Captured, Error> {
+        // Paths are what they are; a command that knows no such option gets them with `./` before.
+        let literal = (arguments.first() != Some(&"check-ignore")).then_some("--literal-pathspecs");
+        // A question for a place changes nothing, so that no hook follows it.
+        let asks_place = arguments.starts_with(&["rev-parse", "--git-path"]);
+        let settings = SETTINGS.iter().filter(|setting| !(asks_place && **setting == NO_HOOKS));
+        let settings = settings.flat_map(|setting| ["-c", setting]);
+        let all = literal.into_iter().chain(settings).chain(arguments.iter().copied());
+        let command = Command {
+            program: Program::Path(self.program.clone()),
+            args: all.map(Into::into).collect(),
+            cwd: Some(self.here.context.workspace.root().to_owned()),
+            env: self.env.clone(),
+            stdin,
+            timeout_ms: PATIENCE_MS,
+            max_output: MAX_OUTPUT,
+        };
+        // It is not interrupted: a lock that it held would stay.
+        capture(command, None)
+    }
+
+    /// The output of git; its message is the error.
+    fn output(&self, arguments: &[&str], stdin: Vec<u8>) -> Result<Vec<u8>, Error> {
+        let done = self.run(arguments, stdin)?;
+        if done.status == Some(0) && !done.truncated {
+            return Ok(done.stdout);
+        }
+        let said = String::from_utf8_lossy(&done.stderr);
+        let said = said.trim().trim_start_matches("fatal: ").trim_start_matches("error: ");
+        let why = match (done.timed_out, said) {
+            (true, _) => "it took too long".to_owned(),
+            (false, "") => format!("it ended with status {:?}", done.status.unwrap_or(-1)),
+            (false, said) => escape(&said.replace('\n', "; ")),
+        };
+        let name = arguments.first().copied().unwrap_or_default();
+        Err(Error::new(Code::CommandFailed, format!("`git {name}` failed: {why}")))
+    }
+
+    /// The first line of git's output.
+    fn line(&self, arguments: &[&str]) -> Result<String, Error> {
+        let bytes = self.output(arguments, Vec::new())?;
+        Ok(String::from_utf8_lossy(&bytes).lines().next().unwrap_or_default().to_owned())
+    }
+
+    /// The text that git answers with, if it succeeds and there is one.
+    fn answer(&self, arguments: &[&str]) -> Result<Option<String>, Error> {
+        let done = self.run(arguments, Vec::new())?;
+        let text = String::from_utf8_lossy(&done.stdout).trim().to_owned();
+        Ok((done.status == Some(0) && !text.is_empty()).then_some(text))
+    }
+
+    /// The path of a file from the top of the work tree.
+    pub(super) fn from_top(&self, path: &RepoPath) -> String {
+        format!("{}{path}", self.prefix)
+    }
+
+    /// The path of a file of the repository itself, or of a hook, relative to the workspace or absolute.
+    pub(super) fn place(&self, name: &str) -> Result<String, Error> {
+        self.line(&["rev-parse", "--git-path", name])
+    }
+
+    /// True if the workspace is the top of the work tree.
+    pub(super) fn is_top(&self) -> bool {
+        self.prefix.is_empty()
+    }
+
+    /// An error if nothing can be committed now: no identity, or another command that is not finished.
+    pub(super) fn check_ready(&self) -> Result<(), Error> {
+        self.line(&["var", "GIT_COMMITTER_IDENT"])
+            .map_err(|error| error.hint("`git config user.name` and `git config user.email` have to name you"))?;
+        let root = self.here.context.workspace.root();
+        for (file, command) in UNFINISHED {
+            if root.join(self.place(file)?).exists() {
+                return Err(Error::new(Code::DirtyTree, format!("a {command} is not finished here"))
+                    .hint(format!("finish it, or take it back with `git {command} --abort`")));
+            }
+        }
+        Ok(())
+    }
+
+    /// An error if a branch of that name can't be made.
+    pub(super) fn check_new_branch(&self, name: &str) -> Result<(), Error> {
+        if name.starts_with('-') || self.run(&["check-ref-format", "--branch", name], Vec::new())?.status != Some(0) {
+            return Err(Error::new(Code::InvalidInput, format!("`{}` is no name of a branch", escape(name)))
+                .hint("`git check-ref-format --help` has the rules"));
+        }
+        let found = self.answer(&["rev-parse", "--quiet", "--verify", &format!("refs/heads/{name}")])?;
+        found.map_or(Ok(()), |_| {
+            Err(Error::new(Code::InvalidInput, format!("there is a branch `{}` already", escape(name)))
+                .hint("give another name, or switch to it and leave `--branch` out"))
+        })
+    }
+
+    /// The staged files that differ from the present commit, from the top of the work tree.
+    pub(super) fn staged(&self) -> Result<BTreeSet<String>, Error> {
+        let arguments = ["diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-relative"];
+        Ok(names(&self.output(&arguments, Vec::new())?))
+    }
+
+    /// The files that git ignores and does not track.
+    pub(super) fn ignored(&self, paths: &BTreeSet<RepoPath>) -> Result<BTreeSet<RepoPath>, Error> {
+        let dotted: Vec<String> = paths.iter().map(|path| format!("./{path}")).collect();
+        let done = self.run(&["check-ignore", "-z", "--stdin"], joined(dotted.iter().map(String::as_str)))?;
+        let path = |name: &String| RepoPath::parse(name.trim_start_matches("./")).ok();
+        match done.status {
+            Some(0 | 1) => Ok(names(&done.stdout).iter().filter_map(path).collect()),
+            _ => Err(Error::new(Code::CommandFailed, "`git check-ignore` failed").hint("make `git status` work here")),
+        }
+    }
+
+    /// The files that the present commit has below the workspace.
+    pub(super) fn committed(&self) -> Result<BTreeMap<RepoPath, Committed>, Error> {
+        if self.answer(&["rev-parse", "--quiet", "--verify", "HEAD"])?.is_none() {
+            return Ok(BTreeMap::new());
+        }
+        let output = self.output(&["ls-tree", "-r", "-z", "HEAD"], Vec::new())?;
+        let row = |row: &String| {
+            let (about, path) = row.split_once('\t')?;
+            let mut words = about.split(' ');
+            let (mode, _, object) = (words.next()?, words.next()?, words.next()?);
+            Some((RepoPath::parse(path).ok()?, Committed { mode: mode.to_owned(), object: object.to_owned() }))
+        };
+        Ok(names(&output).iter().filter_map(row).collect())
+    }
+
+    /// True if git stores this content of a file under that name, after its conversions.
+    pub(super) fn is_of(&self, path: &RepoPath, content: &Content, object: &str) -> Result<bool, Error> {
+        if blob_name(&content.bytes, object).as_deref() == Some(object) {
+            return Ok(true);
+        }
+        let (arguments, bytes) = (["hash-object", "--stdin", "--path", path.as_str()], content.bytes.to_vec());
+        let found = self.output(&arguments, bytes)?;
+        Ok(String::from_utf8_lossy(&found).trim() == object)
+    }
+
+    /// A message with a trailer.
+    pub(super) fn with_trailer(&self, message: &str, trailer: &str) -> Result<String, Error> {
+        let text = format!("{message}\n").into_bytes();
+        let found = self.output(&["interpret-trailers", "--if-exists=addIfDifferent", "--trailer", trailer], text)?;
+        String::from_utf8(found).map_err(|_| Error::new(Code::InvalidInput, "the message is not UTF-8"))
+    }
+
+    /// Stages files as they are in the tree.
+    pub(super) fn stage(&self, paths: &BTreeSet<RepoPath>) -> Result<(), Error> {
+        let names = joined(paths.iter().map(RepoPath::as_str));
+        self.output(&["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], names).map(drop)
+    }
+
+    /// Takes the staging of files back.
+    pub(super) fn unstage(&self, paths: &BTreeSet<RepoPath>) {
+        let arguments = ["reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"];
+        if let Err(error) = self.output(&arguments, joined(paths.iter().map(RepoPath::as_str))) {
+            tracing::warn!("{error}");
+        }
+    }
+
+    /// Commits these files, given from the top, and nothing else; the commit, and its branch.
+    pub(super) fn commit(
+        &self,
+        message: &str,
+        files: &BTreeSet<String>,
+        branch: Option<&str>,
+    ) -> Result<(String, Option<String>), Error> {
+        let left = branch.map(|branch| self.switch(branch)).transpose()?;
+        let signs_off = self.answer(&["config", "--type=bool", "--get", "format.signOff"])?;
+        let mut arguments = vec!["commit", "--quiet", "--no-verify", "--cleanup=whitespace", "--message", message];
+        if signs_off.as_deref() == Some("true") {
+            arguments.push("--signoff");
+        }
+        arguments.extend(["--only", "--pathspec-from-file=-", "--pathspec-file-nul"]);
+        let below = files.iter().map(|file| file.strip_prefix(&self.prefix).unwrap_or(file));
+        let made = self.output(&arguments, joined(below));
+        if let (Err(_), Some(left), Some(branch)) = (&made, left, branch) {
+            self.switch_back(&left, branch);
+        }
+        made.map_err(|error| error.hint("make `git commit` work here"))?;
+        let id = self.line(&["rev-parse", "HEAD"])?;
+        Ok((id, self.answer(&["symbolic-ref", "--quiet", "--short", "HEAD"])?))
+    }
+
+    /// Makes a branch at the present commit and switches to it; what `HEAD` was. No file changes.
+    fn switch(&self, branch: &str) -> Result<Left, Error> {
+        let left = Left {
+            branch: self.answer(&["symbolic-ref", "--quiet", "HEAD"])?,
+            commit: self.answer(&["rev-parse", "--quiet", "--verify", "HEAD"])?,
+        };
+        if left.commit.is_some() {
+            self.output(&["branch", "--no-track", branch, "HEAD"], Vec::new())?;
+        }
+        self.output(&["symbolic-ref", "HEAD", &format!("refs/heads/{branch}")], Vec::new())?;
+        Ok(left)
+    }
+
+    /// Switches back after a commit that failed, and removes the branch.
+    fn switch_back(&self, left: &Left, branch: &str) {
+        let head = match (&left.branch, &left.commit) {
+            (Some(name), _) => self.output(&["symbolic-ref", "HEAD", name], Vec::new()),
+            (None, Some(commit)) => self.output(&["update-ref", "--no-deref", "HEAD", commit], Vec::new()),
+            (None, None) => Ok(Vec::new()),
+        };
+        let removed = head.and_then(|_| match left.commit {
+            Some(_) => self.output(&["branch", "--quiet", "-D", branch], Vec::new()),
+            None => Ok(Vec::new()),
+        });
+        if let Err(error) = removed {
+            tracing::warn!("{error}");
+        }
+    }
+}
+
+/// `HEAD` before another branch was made.
+struct Left {
+    /// The branch; none on a detached `HEAD`.
+    branch: Option<String>,
+    /// The commit; none before the first one.
+    commit: Option<String>,
+}
+
+/// Names that end with a zero byte.
+fn names(bytes: &[u8]) -> BTreeSet<String> {
+    let names = bytes.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    names.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+}
+
+/// Names with a zero byte after each.
+fn joined<'n>(names: impl Iterator<Item = &'n str>) -> Vec<u8> {
+    names.flat_map(|name| name.bytes().chain([0])).collect()
+}

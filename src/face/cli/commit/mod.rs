@@ -1,0 +1,332 @@
+//! One git commit of exactly what a run changed, with the run's id as a trailer.
+//!
+//! The user's own git makes it, with the user's configuration: identity, signature, filters. No hook runs unless it is asked for,
+//! and then it is confined like a command. A run that is done stays done, whether or not its commit can be made.
+
+mod git;
+mod hooks;
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use self::git::Git;
+use super::{
+    Here,
+    arguments::{CommitOptions, CommitRunArguments},
+    output::Output,
+};
+use crate::{
+    base::{
+        change::Stamp,
+        error::{Code, Error},
+        path::RepoPath,
+        text::{counted, escape, first_file},
+    },
+    host::{self, Finished, Overview, StandingChange, State, standing_changes},
+    record::RunFolder,
+    system::{clock, git::commit_with_line},
+};
+
+/// The trailer that names the run.
+const TRAILER: &str = "Nrv-Run";
+
+/// The longest first line of a message that is made here, in characters.
+const LONGEST_SUBJECT: usize = 72;
+
+/// Seconds by which clocks may differ when the commit of a run is searched.
+const SKEW: i64 = 86_400;
+
+/// The digits of a commit that are shown.
+const SHOWN: usize = 12;
+
+/// A commit that is to be made when its run is done.
+pub(super) struct Wish<'a> {
+    git: Git<'a>,
+    options: &'a CommitOptions,
+    /// The first line of the message if the user gives none.
+    subject: Option<String>,
+}
+
+/// A commit that was made, or the reason that there is none.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Outcome {
+    /// A commit.
+    Made(Made),
+    /// None: an earlier one holds the run.
+    Before {
+        /// Its first digits.
+        id: String,
+    },
+    /// None: every file is as the present commit has it.
+    Nothing {
+        /// Zero.
+        files: usize,
+        /// Changed files that git ignores.
+        ignored: Vec<RepoPath>,
+    },
+    /// None, for this reason.
+    Failed {
+        /// The reason.
+        error: Error,
+    },
+}
+
+/// A commit that was made.
+#[derive(Debug, Serialize)]
+pub(super) struct Made {
+    /// Its full hash.
+    id: String,
+    /// The branch that it is on; none on a detached `HEAD`.
+    branch: Option<String>,
+    /// How many files it changes.
+    files: usize,
+    /// Changed files that git ignores and that are not in it.
+    ignored: Vec<RepoPath>,
+}
+
+impl<'a> Wish<'a> {
+    /// The commit that the options ask for, if they do. Whatever can be known before the run is an error here.
+    pub(super) fn of(
+        here: &'a Here,
+        options: &'a CommitOptions,
+        subject: Option<String>,
+    ) -> Result<Option<Self>, Error> {
+        if options.commit.is_none() {
+            return Ok(None);
+        }
+        let git = Git::open(here)?;
+        git.check_ready()?;
+        if let Some(branch) = &options.branch {
+            git.check_new_branch(branch)?;
+        }
+        // Of a resumed run the own files may be staged, and they are not known here.
+        Ok(Some(Wish { git, options, subject }))
+    }
+
+    /// Refuses to begin where the commit would hold more than the run's changes.
+    pub(super) fn check_clean(&self, here: &Here, writes: &[String]) -> Result<(), Error> {
+        let staged = self.git.staged()?;
+        if !staged.is_empty() {
+            return Err(foreign(&staged));
+        }
+        let changed = host::uncommitted(&here.context, writes)?;
+        let Some(named) = first_file(&changed) else { return Ok(()) };
+        let names: Vec<&str> = changed.iter().map(RepoPath::as_str).collect();
+        Err(Error::new(
+            Code::DirtyTree,
+            format!("the commit of the run would hold other changes too, which are not committed: {named}"),
+        )
+        .detail("files", names)
+        .hint("commit or stash them, or run without `--commit`"))
+    }
+
+    /// Makes the commit of a run that is done; none for another.
+    pub(super) fn carry_out(
+        &self,
+        here: &Here,
+        finished: &Finished,
+        out: &mut Output,
+    ) -> Result<Option<Outcome>, Error> {
+        if finished.files_changed == 0 {
+            return Ok(None);
+        }
+        if finished.mode != "apply" {
+            let place = self.options.branch.as_deref().map(|name| format!(" on a new branch {}", escape(name)));
+            out.say(&format!("A commit would be made{}.", place.unwrap_or_default()));
+            return Ok(None);
+        }
+        if finished.state == State::Suspended {
+            out.say(&format!("It is committed when it is done: say `nrv resume {} --commit` as well.", finished.run));
+        }
+        if finished.state != State::Done {
+            return Ok(None);
+        }
+        let folder = here.context.runs.open(&finished.run)?;
+        Ok(Some(match commit(here, &self.git, &folder, self.options, self.subject.as_deref()) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                let why = error.hint_text().map(|hint| format!("{hint}; then ")).unwrap_or_default();
+                let hint = format!("{why}`nrv runs commit {}` commits the changes, which stand", finished.run);
+                Outcome::Failed { error: error.hint(hint) }
+            }
+        }))
+    }
+}
+
+impl Outcome {
+    /// Tells people of it.
+    pub(super) fn tell(&self, out: &mut Output) {
+        let ignored = match self {
+            Outcome::Made(made) => {
+                let place = made.branch.as_deref().map_or("a detached HEAD".to_owned(), escape);
+                let id = made.id.get(..SHOWN).unwrap_or(&made.id);
+                out.say(&format!("Committed {} as {id} on {place}.", counted(made.files, "file")));
+                &made.ignored
+            }
+            Outcome::Nothing { ignored, .. } => {
+                out.say("No commit was made: every file is as the present commit has it.");
+                ignored
+            }
+            Outcome::Before { id } => return out.say(&format!("The run is committed already, as {id}.")),
+            Outcome::Failed { error } => return out.explain(error),
+        };
+        if let Some(named) = first_file(ignored) {
+            out.say(&format!("Git ignores {named}, so that the commit does not hold it."));
+        }
+    }
+
+    /// The exit code of a command that ends with it.
+    pub(super) fn exit_code(&self) -> u8 {
+        match self {
+            Outcome::Made(_) | Outcome::Before { .. } | Outcome::Nothing { .. } => 0,
+            Outcome::Failed { error } => error.code().exit_code(),
+        }
+    }
+}
+
+/// `nrv runs commit`: makes the commit of a run that is over.
+pub(super) fn commit_run(here: &Here, arguments: &CommitRunArguments, out: &mut Output) -> Result<u8, Error> {
+    let folder = here.context.runs.open(&arguments.run)?;
+    let overview = host::overview(&here.context, &folder)?;
+    let is_done = overview.state == State::Done.as_str() && overview.mode == "apply";
+    if !is_done {
+        let state = if overview.mode == "apply" { overview.state.as_str() } else { "a dry run" };
+        return Err(Error::new(Code::InvalidInput, format!("run `{}` is {state}, and is not committed", overview.run))
+            .hint("a run is committed that is done and changed files; `nrv runs list` shows the runs"));
+    }
+    let git = Git::open(here)?;
+    git.check_ready()?;
+    let options = &arguments.options();
+    if let Some(branch) = &options.branch {
+        git.check_new_branch(branch)?;
+    }
+    let outcome = match commit_of(here, &overview.run) {
+        Some(id) => Outcome::Before { id },
+        None => commit(here, &git, &folder, options, Some(&subject_of(&overview)))?,
+    };
+    if out.is_json() {
+        out.document(&outcome);
+    }
+    outcome.tell(out);
+    Ok(outcome.exit_code())
+}
+
+/// The first line of the message for a run.
+pub(super) fn subject_of(run: &Overview) -> String {
+    if run.is_rollback { capitalised(&run.subject) } else { format!("Run {}", run.subject) }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// The newest commit that names a run, with its digits that are shown; none if there is none or history can't be read.
+pub(super) fn commit_of(here: &Here, run: &str) -> Option<String> {
+    let context = &here.context;
+    let started = run.split('-').next().and_then(clock::parse_compact)?;
+    let since = i64::try_from(started / 1000).ok()? - SKEW;
+    let line = format!("{TRAILER}: {run}");
+    let (root, options) = (context.workspace.root(), &context.options);
+    let found = commit_with_line(root, &line, since, &options.environment_of_git(), &options.cancel).ok()??;
+    Some(found.get(..SHOWN).unwrap_or(&found).to_owned())
+}
+
+/// Commits the changes of a run that stand.
+fn commit(
+    here: &Here,
+    git: &Git<'_>,
+    folder: &RunFolder,
+    options: &CommitOptions,
+    subject: Option<&str>,
+) -> Result<Outcome, Error> {
+    let mut changes = standing_changes(&here.context, folder)?;
+    let ignored = git.ignored(&changes.iter().map(|change| change.path.clone()).collect())?;
+    changes.retain(|change| !ignored.contains(&change.path));
+    check_before(git, &changes)?;
+    let paths: BTreeSet<RepoPath> = changes.into_iter().map(|change| change.path).collect();
+    let own: BTreeSet<String> = paths.iter().map(|path| git.from_top(path)).collect();
+    let foreign_staged: BTreeSet<String> = git.staged()?.difference(&own).cloned().collect();
+    if !foreign_staged.is_empty() {
+        return Err(foreign(&foreign_staged));
+    }
+    let mut message = git.with_trailer(&message(options, subject), &format!("{TRAILER}: {}", folder.id()))?;
+    git.stage(&paths)?;
+    let ignored: Vec<RepoPath> = ignored.into_iter().collect();
+    let made = git.staged().and_then(|staged| {
+        let files: BTreeSet<String> = staged.intersection(&own).cloned().collect();
+        if files.is_empty() {
+            return Ok(Outcome::Nothing { files: 0, ignored: ignored.clone() });
+        }
+        if options.with_hooks {
+            message = hooks::run(here, git, folder.id(), &message)?;
+        }
+        let (id, branch) = git.commit(&message, &files, options.branch.as_deref())?;
+        Ok(Outcome::Made(Made { id, branch, files: files.len(), ignored: ignored.clone() }))
+    });
+    let made = made.inspect_err(|_| git.unstage(&paths))?;
+    // A file that somebody wrote in between is in the commit as they left it.
+    standing_changes(&here.context, folder).map_err(|error| {
+        let hint = "look at the commit with `git show`: a file was written while it was made";
+        error.hint(hint)
+    })?;
+    Ok(made)
+}
+
+/// The message that the user gives, or one of the subject.
+fn message(options: &CommitOptions, subject: Option<&str>) -> String {
+    match options.commit.as_deref().map(str::trim).filter(|message| !message.is_empty()) {
+        Some(message) => message.to_owned(),
+        None => {
+            let subject = subject.unwrap_or("Run nrv").trim().trim_end_matches('.');
+            subject.chars().take(LONGEST_SUBJECT).collect()
+        }
+    }
+}
+
+/// Refuses a commit that would hold changes from before the run: each earlier content has to be that of the present commit.
+fn check_before(git: &Git<'_>, changes: &[StandingChange]) -> Result<(), Error> {
+    let committed = git.committed()?;
+    let mut others = Vec::new();
+    for StandingChange { path, before, .. } in changes {
+        let is_same = match (before, committed.get(path)) {
+            (None, None) => true,
+            (Some(before), Some(known)) => {
+                known.mode == mode_of(&before.stamp()) && git.is_of(path, before, &known.object)?
+            }
+            (None, Some(_)) | (Some(_), None) => false,
+        };
+        if !is_same {
+            others.push(path);
+        }
+    }
+    let Some(named) = first_file(&others) else { return Ok(()) };
+    let names: Vec<&str> = others.iter().map(|path| path.as_str()).collect();
+    let message = format!(
+        "{named} differed from the present commit before the run, so that a commit would hold other changes too"
+    );
+    Err(Error::new(Code::DirtyTree, message)
+        .detail("files", names)
+        .hint("commit by hand the changes that belong together"))
+}
+
+/// The mode of a file in git's trees.
+fn mode_of(stamp: &Stamp) -> &'static str {
+    match (stamp.is_link(), stamp.mode & 0o100 != 0) {
+        (true, _) => "120000",
+        (false, true) => "100755",
+        (false, false) => "100644",
+    }
+}
+
+/// The error of a repository where other changes are staged.
+fn foreign(staged: &BTreeSet<String>) -> Error {
+    let names: Vec<&str> = staged.iter().map(String::as_str).collect();
+    let more = if names.len() > 1 { format!(" and {} more", names.len() - 1) } else { String::new() };
+    let first = names.first().map(|name| escape(name)).unwrap_or_default();
+    Error::new(Code::DirtyTree, format!("changes are staged that are not of the run: `{first}`{more}"))
+        .detail("files", names)
+        .hint("commit them, or take them back with `git restore --staged .`")
+}
