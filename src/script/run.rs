@@ -120,9 +120,7 @@ pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mu
     };
     let tape = recordings::choose(context, &request.policy, &loaded.main, &invocation.tapes)?;
     let mut host = Host::start(context, request, sink)?;
-    if let Some(tape) = tape
-        && let Err(error) = host.use_cassettes(tape)
-    {
+    if let Err(error) = recordings::give(&mut host, tape, &invocation.tapes) {
         return host.finish(Err(error), sink);
     }
     let seed = invocation.seed;

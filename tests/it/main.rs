@@ -54,6 +54,7 @@ mod llm_command;
 mod llm_door;
 mod llm_policy;
 mod llm_provider;
+mod llm_record;
 mod mcp;
 mod mcp_client;
 mod migrate_cases;

@@ -30,7 +30,7 @@ pub(super) use self::{
     docs::{DefinitionsArguments, DocsArguments},
     dta::{Dta, DtaNewArguments, DtaRunArguments},
     edit::{EditArguments, EditCommand, FindArguments, OneEdit},
-    llm::{Llm, LlmArguments},
+    llm::{Llm, LlmArguments, RecordArguments},
     mcp::{McpApproveArguments, McpArguments, McpCommand, McpInstallArguments},
     new::NewArguments,
     planner::{PlannerCommand, PlannerPlanArguments},
@@ -86,6 +86,14 @@ impl Cli {
             _ => None,
         };
         tools.is_some_and(|tools| tools.strict_tools)
+    }
+
+    /// The provider that the command line names for requests that name none.
+    pub(super) fn provider(&self) -> Option<&str> {
+        match &self.command {
+            Command::Llm(LlmArguments { command: Llm::Record(record) }) => record.from.as_deref(),
+            _ => None,
+        }
     }
 
     /// The mode of stdout.

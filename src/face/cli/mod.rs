@@ -38,6 +38,7 @@ mod pager;
 mod plan;
 mod planner;
 mod progress;
+mod record;
 mod recordings;
 mod recover;
 mod redact;
