@@ -91,6 +91,7 @@ mod scaffold;
 mod schemas;
 mod scripts;
 mod secret_cases;
+mod shipped;
 mod stats;
 mod stdlib;
 mod support;

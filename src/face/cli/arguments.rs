@@ -11,6 +11,7 @@ mod new;
 mod planner;
 mod repl;
 mod report;
+mod scripts;
 mod seed;
 mod stats;
 mod trust;
@@ -36,6 +37,7 @@ pub(super) use self::{
     planner::{PlannerCommand, PlannerPlanArguments},
     repl::ReplArguments,
     report::ReportArguments,
+    scripts::ScriptsArguments,
     stats::StatsOf,
     trust::{AddArguments, ApproveArguments, AttestArguments, TrustArguments},
 };
@@ -112,7 +114,7 @@ impl Cli {
             | Command::Approve(_)
             | Command::New(_)
             | Command::Check(_)
-            | Command::Scripts
+            | Command::Scripts(_)
             | Command::Trust(_)
             | Command::Repl(_)
             | Command::Dta { .. }
@@ -184,9 +186,8 @@ pub(super) enum Command {
     New(NewArguments),
     /// Check scripts for errors without running them
     Check(CheckArguments),
-    /// List the workflows of this repository
-    #[command(after_help = "Example:\n  nrv scripts --json")]
-    Scripts,
+    /// List the workflows of this repository, or those that are shipped
+    Scripts(ScriptsArguments),
     /// Try calls and scripts line by line; proposes changes until they are applied
     Repl(ReplArguments),
     /// Run the steps of a plan as a graph
