@@ -164,8 +164,11 @@ use self::{
     terms::Terms,
     turn::Turn,
 };
-pub use crate::record::event::{Evaluation, Flags, Input, Maker, Ruling, State};
 use crate::{record::RunFolder, system::policy::Policy};
+pub use crate::{
+    record::event::{Evaluation, Flags, Input, Maker, Ruling, State},
+    service::llm::Replies,
+};
 
 /// A run that is going on.
 ///

@@ -15,6 +15,7 @@ use crate::{
         load::summary,
         run::{load_script, origin, read_source},
         session::Worker,
+        shipped,
     },
 };
 
@@ -48,10 +49,19 @@ pub struct Listed {
 /// A script without a header can be run too, but so can a module that others import; neither is listed. A file that
 /// can't be read or parsed is listed with its error. Imports are not followed. Nothing runs.
 pub fn list(context: &Context) -> Result<Vec<Listed>, Error> {
+    listed_all(context, context.list(SCRIPTS)?)
+}
+
+/// The workflows that are shipped with the program, in the order of their names `std:NAME`. Nothing runs.
+pub fn list_shipped(context: &Context) -> Result<Vec<Listed>, Error> {
+    listed_all(context, shipped::workflows()?)
+}
+
+fn listed_all(context: &Context, paths: Vec<RepoPath>) -> Result<Vec<Listed>, Error> {
     let lock = approval::text(context)?.map(|text| Lock::parse(&text)).transpose()?;
     let mut worker = None;
     let mut all = Vec::new();
-    for path in context.list(SCRIPTS)? {
+    for path in paths {
         let listed = listed(context, &mut worker, path)?;
         all.extend(listed.map(|listed| Listed {
             approval:

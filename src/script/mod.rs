@@ -26,6 +26,7 @@ mod replay;
 mod resume;
 mod run;
 pub mod session;
+pub mod shipped;
 pub mod worker;
 
 pub use self::{
@@ -34,7 +35,7 @@ pub use self::{
     header::Header,
     help::{help, permissions},
     library::STDLIB_VERSION,
-    list::{Listed, list, scripts_below},
+    list::{Listed, list, list_shipped, scripts_below},
     load::{Loaded, Loader, Rejected, load},
     plan::load_plan,
     probe::probe,

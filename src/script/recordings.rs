@@ -1,13 +1,13 @@
 //! The choice of recorded replies of language models for a script's run: the named ones, or those beside the script.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     base::{
         error::{Code, Error},
         path::RepoPath,
     },
-    host::{Context, Tape},
+    host::{Context, Host, Replies, Tape},
     system::policy::{Cassettes, Policy},
 };
 
@@ -21,6 +21,8 @@ pub enum Tapes {
     ReplayOnly,
     /// The given replies.
     Given(Tape),
+    /// Replies of a person, which are recorded; recorded ones answer first in the mode `auto`.
+    Written(Tape, Arc<Replies>),
 }
 
 /// The recorded replies of a run; none if it uses none.
@@ -33,7 +35,7 @@ pub(super) fn choose(
     let llm = &policy.settings().llm;
     let is_configured = !llm.providers.is_empty() || !context.options.orchestrators.is_empty();
     let mode = match (tapes, llm.cassettes) {
-        (Tapes::Given(tape), _) => return Ok(Some(tape.clone())),
+        (Tapes::Given(tape) | Tapes::Written(tape, _), _) => return Ok(Some(tape.clone())),
         (Tapes::ReplayOnly, _) => Cassettes::Replay,
         (Tapes::Policy, Some(Cassettes::Off)) => return Ok(None),
         (Tapes::Policy, Some(mode)) => mode,
@@ -46,6 +48,15 @@ pub(super) fn choose(
     let is_said = is_configured || matches!(tapes, Tapes::Policy) && llm.cassettes.is_some();
     let is_used = !files.is_empty() || is_said;
     Ok(is_used.then_some(Tape { mode, folder, files }))
+}
+
+/// Lets a run use the recorded replies that were chosen for it.
+pub(super) fn give(host: &mut Host<'_>, tape: Option<Tape>, tapes: &Tapes) -> Result<(), Error> {
+    let replies = match tapes {
+        Tapes::Written(_, replies) => Some(Arc::clone(replies)),
+        Tapes::Policy | Tapes::ReplayOnly | Tapes::Given(_) => None,
+    };
+    tape.map_or(Ok(()), |tape| host.use_cassettes(tape, replies))
 }
 
 /// The folder of a script's recorded replies.

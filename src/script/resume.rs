@@ -76,7 +76,7 @@ pub fn resume(context: &Context, run: &str, resumption: Resumption, sink: &mut d
     let tape = tape_of(context, folder.id(), &loaded.main, &policy, &resumption)?;
     let mut host = Host::resume(context, folder.id(), &policy, resumption, sink)?;
     if let Some(tape) = tape
-        && let Err(error) = host.use_cassettes(tape)
+        && let Err(error) = host.use_cassettes(tape, None)
     {
         return Err(host.wait_on(error));
     }

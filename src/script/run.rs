@@ -9,7 +9,7 @@ use crate::{
         path::RepoPath,
     },
     host::{Asked, Context, Event, Finished, Flags, Host, Positions, Request, Sink, Source},
-    script::{Loaded, Loader, Rejected, Tapes, approval, complete, load, recordings, session},
+    script::{Loaded, Loader, Rejected, Tapes, approval, complete, load, recordings, session, shipped},
     system::policy::{BudgetCeiling, Ceiling, Policy},
 };
 
@@ -92,8 +92,11 @@ pub fn load_script(context: &Context, path: &RepoPath) -> Result<Loaded, Rejecte
     load(&loader, path)
 }
 
-/// The text of a script in the workspace.
+/// The text of a script: of a shipped workflow if `path` is the name of one, else of a file in the workspace.
 pub(super) fn read_source(context: &Context, path: &RepoPath) -> Result<String, Error> {
+    if let Some(text) = shipped::workflow(path) {
+        return Ok(text.to_owned());
+    }
     let content = context.workspace.read(path)?;
     String::from_utf8(content.into_bytes())
         .map_err(|_| Error::new(Code::ScriptSyntax, format!("the script `{path}` is not UTF-8")))
@@ -125,9 +128,7 @@ pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mu
     };
     let tape = recordings::choose(context, &request.policy, &loaded.main, &invocation.tapes)?;
     let mut host = Host::start(context, request, sink)?;
-    if let Some(tape) = tape
-        && let Err(error) = host.use_cassettes(tape)
-    {
+    if let Err(error) = recordings::give(&mut host, tape, &invocation.tapes) {
         return host.finish(Err(error), sink);
     }
     let seed = invocation.seed;

@@ -2,12 +2,15 @@
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-use std::{fs, os::unix::fs::symlink};
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+};
 
 use nrv::system::schema::Schema;
 use serde_json::{Value, json};
 
-use crate::support::site::{MIGRATE, Site, Tree};
+use crate::support::site::{MIGRATE, Site, Tree, finished};
 
 const FILES: [&str; 3] = [".gitignore", "nrv.toml", "scripts/migrate_links.rhai"];
 
@@ -168,7 +171,14 @@ fn a_repository_gets_rules_on_commands_for_what_it_uses_and_no_more_of_the_home_
         fs::create_dir_all(home.join(folder)).unwrap();
     }
     fs::write(home.join(".cargo/credentials.toml"), "").unwrap();
-    site.nrv(&["init"]).exits(0);
+    // The machine may have none of the programs, or all.
+    let programs = home.join("bin");
+    fs::create_dir(&programs).unwrap();
+    for name in ["cargo", "npm"] {
+        fs::write(programs.join(name), "#!/bin/sh\n").unwrap();
+        fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    finished(site.command(&["init"]).env("PATH", &programs).output().unwrap()).exits(0);
     let text = String::from_utf8(site.read("nrv.toml")).unwrap();
     let document: toml_edit::DocumentMut = text.parse().unwrap();
     let document = as_json(document.as_item());
@@ -180,6 +190,8 @@ fn a_repository_gets_rules_on_commands_for_what_it_uses_and_no_more_of_the_home_
     let prefixes: Vec<&Value> = exec["allow"].as_array().unwrap().iter().map(|rule| &rule["prefix"]).collect();
     let cargo = json!(["cargo", ["build", "check", "clippy", "test"]]);
     assert_eq!(prefixes, [&cargo, &json!(["cargo", "fmt"]), &json!(["npm", "test"]), &json!(["npm", "run", "test"])]);
+    assert!(text.contains("# prefix = [\"rustfmt\"]\n"), "what is not installed is only shown: {text}");
+    assert!(text.contains("there were 2 files when this was written"), "{text}");
     site.nrv(&["doctor"]).exits(0).stdout.contains("4 rules").then_some(()).expect("doctor counts the rules");
 }
 

@@ -1,8 +1,13 @@
 //! `nrv new`: every template is a script that is right, with a case that holds.
 
+#![expect(clippy::disallowed_methods, reason = "a test takes a policy away")]
+
+use std::fs;
+
 use crate::support::site::Site;
 
-const TEMPLATES: [&str; 8] = ["adapter", "call", "command", "front-matter", "header", "links", "schema", "text"];
+const TEMPLATES: [&str; 9] =
+    ["adapter", "call", "command", "front-matter", "header", "links", "model", "schema", "text"];
 
 #[test]
 fn every_template_is_right_and_its_case_holds() {
@@ -21,6 +26,30 @@ fn every_template_is_right_and_its_case_holds() {
         assert!(tested.stderr.contains("1 held"), "{template}: {}", tested.stderr);
     }
     site.nrv(&["test"]).exits(0);
+}
+
+/// The replies belong to the requests of the case, and those of its second pass: nothing is asked, and nothing is missing.
+#[test]
+fn the_template_of_a_model_answers_from_recordings_and_takes_new_ones() {
+    let site = Site::empty();
+    site.nrv(&["new", "llm", "mend"]).exits(0).says("nrv llm record scripts/mend.rhai --case first --reply FILE");
+    site.write(
+        "nrv.toml",
+        "[llm.providers.local]\ndialect = 'openai_chat'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:9/v1'\n",
+    );
+    let tested = site.nrv(&["test"]).exits(0);
+    fs::remove_file(site.path("nrv.toml")).unwrap();
+    assert!(!tested.stdout.contains("second pass"), "{}", tested.stdout);
+    site.write("a.md", "Some txet.\n");
+    site.nrv(&["run", "scripts/mend.rhai", "--yes"]).exits(1).says("there is no provider");
+    let reply = "{\"replacements\": [{\"from\": \"txet\", \"to\": \"text\"}]}";
+    site.nrv_with(&["llm", "record", "scripts/mend.rhai", "--reply", "-"], reply).exits(0);
+    assert_eq!(site.read("a.md"), b"Some txet.\n");
+    site.nrv(&["run", "scripts/mend.rhai", "--yes"]).exits(0);
+    assert_eq!(site.read("a.md"), b"Some text.\n");
+    // A passage that is not there ends the run, and nothing is written.
+    site.write("a.md", "Other words.\n");
+    site.nrv_with(&["llm", "record", "scripts/mend.rhai", "--reply", "-"], reply).exits(3).says("stands in a.md once");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod planner;
 mod repl;
 mod report;
 mod runs;
+mod scripts;
 mod seed;
 mod stats;
 mod trust;
@@ -33,13 +34,14 @@ pub(super) use self::{
     docs::{DefinitionsArguments, DocsArguments},
     dta::{Dta, DtaNewArguments, DtaRunArguments},
     edit::{EditArguments, EditCommand, FindArguments, OneEdit},
-    llm::{Llm, LlmArguments},
+    llm::{Llm, LlmArguments, RecordArguments},
     mcp::{McpApproveArguments, McpArguments, McpCommand, McpInstallArguments},
     new::NewArguments,
     planner::{PlannerCommand, PlannerPlanArguments},
     repl::ReplArguments,
     report::ReportArguments,
     runs::Runs,
+    scripts::ScriptsArguments,
     stats::StatsOf,
     trust::{AddArguments, ApproveArguments, AttestArguments, TrustArguments},
 };
@@ -89,6 +91,14 @@ impl Cli {
         tools.is_some_and(|tools| tools.strict_tools)
     }
 
+    /// The provider that the command line names for requests that name none.
+    pub(super) fn provider(&self) -> Option<&str> {
+        match &self.command {
+            Command::Llm(LlmArguments { command: Llm::Record(record) }) => record.from.as_deref(),
+            _ => None,
+        }
+    }
+
     /// The mode of stdout.
     pub(super) fn mode(&self) -> Mode {
         let events = match &self.command {
@@ -105,7 +115,7 @@ impl Cli {
             | Command::Approve(_)
             | Command::New(_)
             | Command::Check(_)
-            | Command::Scripts
+            | Command::Scripts(_)
             | Command::Trust(_)
             | Command::Repl(_)
             | Command::Dta { .. }
@@ -180,9 +190,8 @@ pub(super) enum Command {
     New(NewArguments),
     /// Check scripts for errors without running them
     Check(CheckArguments),
-    /// List the workflows of this repository
-    #[command(after_help = "Example:\n  nrv scripts --json")]
-    Scripts,
+    /// List the workflows of this repository, or those that are shipped
+    Scripts(ScriptsArguments),
     /// Try calls and scripts line by line; proposes changes until they are applied
     Repl(ReplArguments),
     /// Run the steps of a plan as a graph

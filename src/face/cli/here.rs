@@ -71,6 +71,9 @@ impl Here {
         if cli.has_strict_tools() {
             here.context.policy = here.context.policy.strict()?;
         }
+        if let Some(provider) = cli.provider() {
+            here.context.policy = here.context.policy.asking(provider)?;
+        }
         redact::know(&here.context.rules);
         Ok(here)
     }

@@ -20,8 +20,10 @@ use crate::{
 
 pub(super) fn init(place: &Place, dry_run: bool, out: &mut Output) -> Result<u8, Error> {
     let workspace = Workspace::open(&place.root)?;
-    let home = environment().remove("HOME").map(PathBuf::from);
-    let proposed = host::propose_set_up(&workspace, home.as_deref())?;
+    let environment = environment();
+    let home = environment.get("HOME").map(PathBuf::from);
+    let path = environment.get("PATH").map_or("", String::as_str);
+    let proposed = host::propose_set_up(&workspace, home.as_deref(), Some(path))?;
     if !dry_run {
         host::set_up(&workspace, &proposed)?;
     }

@@ -1,10 +1,10 @@
-//! `nrv llm`: inspects and probes providers of language models. No run is made and nothing is recorded.
+//! `nrv llm`: inspects and probes providers of language models, without a run and a record, and records replies.
 
 use super::{
     Here,
     arguments::{Llm, LlmArguments},
     output::Output,
-    table, trust,
+    record, table, trust,
 };
 use crate::{
     base::{
@@ -27,6 +27,7 @@ pub(super) fn llm(here: &Here, arguments: &LlmArguments, out: &mut Output) -> Re
             let reached = reach(here, name.as_deref(), out)?;
             tell(&reached, out, answered);
         }
+        Llm::Record(arguments) => return record::record(here, arguments, out),
         Llm::Probe { name, model } => {
             let probe = || host::probe_provider(&here.context, name.as_deref(), model.as_deref());
             let told = trust::asking(here, out, probe)?;

@@ -39,6 +39,7 @@ mod pager;
 mod plan;
 mod planner;
 mod progress;
+mod record;
 mod recordings;
 mod recover;
 mod redact;
@@ -132,7 +133,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Trust(arguments) => trust::trust(&here()?, arguments, out),
         Command::New(arguments) => new::new(&here()?, arguments, out),
         Command::Check(arguments) => check::check(&here()?, arguments, out),
-        Command::Scripts => scripts::list(&here()?, out),
+        Command::Scripts(arguments) => scripts::list(&here()?, arguments, out),
         Command::Repl(arguments) => repl::repl(&here()?, arguments, out),
         Command::Dag { command } => dag::dag(&here()?, command, out),
         Command::Dta { command: Dta::List } => dta::list(&here()?, out),

@@ -79,6 +79,36 @@ const TEMPLATES: &[Template] = &[
         ],
     },
     Template {
+        name: "model",
+        script: include_str!("templates/new/model/script.rhai"),
+        case: &[
+            ("args.json", include_str!("templates/new/model/case/args.json")),
+            ("expected/a.md", include_str!("templates/new/model/case/expected/a.md")),
+            ("expected/b.md", include_str!("templates/new/model/case/expected/b.md")),
+            ("input/a.md", include_str!("templates/new/model/case/input/a.md")),
+            ("input/b.md", include_str!("templates/new/model/case/input/b.md")),
+            (
+                "llm/2c3b0166e77e2331b33a995d8bdc999f9f4da304fbc88cf89f79db271270be09.json",
+                include_str!(
+                    "templates/new/model/case/llm/2c3b0166e77e2331b33a995d8bdc999f9f4da304fbc88cf89f79db271270be09.json"
+                ),
+            ),
+            (
+                "llm/98fdd088c645d63c6eec3f3bfcb26baead5784cbfbcd5ecf2f50e97ce42dc082.json",
+                include_str!(
+                    "templates/new/model/case/llm/98fdd088c645d63c6eec3f3bfcb26baead5784cbfbcd5ecf2f50e97ce42dc082.json"
+                ),
+            ),
+            (
+                "llm/eca39cafe5f039bc1cf90d5e7717b6e988a13632b904956f4f2eca889617b045.json",
+                include_str!(
+                    "templates/new/model/case/llm/eca39cafe5f039bc1cf90d5e7717b6e988a13632b904956f4f2eca889617b045.json"
+                ),
+            ),
+            ("nrv.toml", include_str!("templates/new/model/case/nrv.toml")),
+        ],
+    },
+    Template {
         name: "schema",
         script: include_str!("templates/new/schema/script.rhai"),
         case: &[
@@ -110,6 +140,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("codemod", "command"),
     ("formatter", "command"),
     ("front_matter", "front-matter"),
+    ("llm", "model"),
     ("regex", "text"),
     ("replace", "text"),
 ];
@@ -193,6 +224,9 @@ fn write(here: &Here, template: &Template, name: &str, out: &mut Output) -> Resu
     out.say("Next:");
     out.say(&format!("  nrv test {script}"));
     out.say(&format!("  nrv run {script} --help"));
+    if template.case.iter().any(|(path, _)| path.starts_with("llm/")) {
+        out.say(&format!("  nrv llm record {script} --case first --reply FILE   after a change of the request"));
+    }
     Ok(0)
 }
 

@@ -13,6 +13,7 @@ use crate::{
     },
     host::{Finished, Tape},
     script::Tapes,
+    service::llm::counted_replies,
     system::policy::Cassettes,
 };
 
@@ -60,9 +61,16 @@ pub(super) fn again(here: &Here, tape: Option<Tape>) -> Result<Option<Tape>, Err
 }
 
 /// Writes the replies that a run recorded, each into its file.
-#[expect(clippy::disallowed_methods, reason = "a folder that the user names on the command line is theirs to name")]
 pub(super) fn keep(here: &Here, finished: &Finished, out: &mut Output) -> Result<(), Error> {
     let Some(Tape { folder, files, .. }) = &finished.cassettes else { return Ok(()) };
+    write(here, folder, files)?;
+    out.say(&format!("{} recorded in `{folder}`: review them before they are used.", counted_replies(files.len())));
+    Ok(())
+}
+
+/// Writes recorded replies into a folder.
+#[expect(clippy::disallowed_methods, reason = "a folder that the user names on the command line is theirs to name")]
+pub(super) fn write(here: &Here, folder: &str, files: &BTreeMap<String, String>) -> Result<(), Error> {
     let place = place(here, folder)?;
     std::fs::create_dir_all(&place)
         .map_err(|error| Error::io(format!("the folder `{}` can't be made", place.display()), &error))?;
@@ -74,15 +82,13 @@ pub(super) fn keep(here: &Here, finished: &Finished, out: &mut Output) -> Result
         }
         Target::of(&path, "a recorded reply")?.write(text.as_bytes())?;
     }
-    let replies = if files.len() == 1 { "1 reply".to_owned() } else { format!("{} replies", files.len()) };
-    out.say(&format!("{replies} recorded in `{folder}`: review them before they are used."));
     Ok(())
 }
 
 /// The folder where replies are recorded, which need not exist.
 ///
 /// Folders that no run may write are refused, and so are links that lead out of the workspace.
-fn place(here: &Here, folder: &str) -> Result<PathBuf, Error> {
+pub(super) fn place(here: &Here, folder: &str) -> Result<PathBuf, Error> {
     let root = here.context.workspace.root();
     let named = root.join(folder);
     let there = named.ancestors().find_map(|path| Some((path, path.canonicalize().ok()?)));

@@ -21,7 +21,7 @@ use crate::{
         text::escape,
     },
     host::{Finished, Flags, count_sentence},
-    script::{self, Checked, Invocation, Loaded},
+    script::{self, Checked, Invocation, Loaded, shipped},
     system::policy::BudgetCeiling,
 };
 
@@ -105,8 +105,23 @@ pub(super) fn told(mut errors: Vec<Error>, out: &mut Output) -> Error {
     last.unwrap_or_else(|| Error::new(Code::Internal, "a script was rejected without a reason"))
 }
 
-/// The script's path in the workspace: relative to the current folder, else to the workspace's root.
+/// The script's path in the workspace: relative to the current folder, else to the workspace's root. `std:NAME` is a shipped workflow.
 pub(super) fn script_path(here: &Here, script: &Path) -> Result<RepoPath, Error> {
+    if let Some(shipped) = script.to_str().and_then(shipped::named) {
+        return shipped;
+    }
+    let path = file_path(here, script)?;
+    match shipped::workflow(&path) {
+        None => Ok(path),
+        Some(_) => {
+            Err(Error::new(Code::InvalidPath, format!("`{path}` is the name of a shipped workflow, not of a file"))
+                .hint("give the file another name"))
+        }
+    }
+}
+
+/// The path of a script that is a file.
+fn file_path(here: &Here, script: &Path) -> Result<RepoPath, Error> {
     let root = here.context.workspace.root();
     let absolute = here.absolute(script);
     let beneath = |path: &Path| path.strip_prefix(root).ok().and_then(|path| path.to_str()).map(RepoPath::parse);

@@ -18,7 +18,7 @@ use serde::Serialize;
 pub use self::{
     check::Check,
     find::{Suite, find, strays, test_folder},
-    run::{Loadable, run},
+    run::{Loadable, run, try_once},
     tree::Tree,
     update::Update,
 };

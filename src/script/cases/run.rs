@@ -21,7 +21,10 @@ use super::{
 };
 use crate::{
     base::error::{Code, Error},
-    host::{self, Answer, Context, Event, Flags, Options, Progress, Question, Silent, Sink, Tape, canonical_records},
+    host::{
+        self, Answer, Context, Event, Finished, Flags, Options, Progress, Question, Silent, Sink, Tape,
+        canonical_records,
+    },
     script::{self, Invocation, Loaded, Tapes},
     system::{clock::Stopwatch, policy::Cassettes, threads, workspace::Workspace},
 };
@@ -102,6 +105,22 @@ fn report(context: &Context, Loadable { loaded, case, is_adapter }: Loadable<'_>
         Err(error) => Report::broken(&loaded.main, case, error),
     };
     Report { duration_ms: watch.elapsed_ms(), ..report }
+}
+
+/// Runs a script once in a private copy of its case's input, with its arguments and policy. Nothing is checked, and nothing stays.
+pub fn try_once(
+    context: &Context,
+    loaded: &Loaded,
+    case: &str,
+    tapes: &Tapes,
+    sink: &mut dyn Sink,
+) -> Result<Finished, Error> {
+    let folder = test_folder(&loaded.main).child(case);
+    let case = Case::read(context, loaded, folder)?;
+    let trial = Trial { context, loaded, case, purpose: Purpose::Check, is_adapter: false };
+    let desk = Desk::make(&context.options.environment, &trial.case.input, !loaded.header.ceiling.exec.is_empty())?;
+    let place = trial.place(desk.copy("r", &trial.case.input)?, context.options.threads)?;
+    script::run(&place, loaded, trial.invocation(tapes), sink)
 }
 
 /// A case that is run.
@@ -189,17 +208,20 @@ impl Trial<'_> {
         Context::with_policy(copy, self.case.policy.clone(), options)
     }
 
-    /// Runs the script once.
-    fn go(&self, place: &Context, tapes: &Tapes) -> Result<Ran, Error> {
-        let invocation = Invocation {
+    fn invocation(&self, tapes: &Tapes) -> Invocation {
+        Invocation {
             args: self.case.args.clone(),
             // The author of a case has decided, so every question is answered with yes.
             flags: Flags { yes: true, ..Flags::default() },
             tapes: tapes.clone(),
             ..Invocation::default()
-        };
+        }
+    }
+
+    /// Runs the script once.
+    fn go(&self, place: &Context, tapes: &Tapes) -> Result<Ran, Error> {
         let mut heard = Heard::default();
-        let finished = script::run(place, self.loaded, invocation, &mut heard)?;
+        let finished = script::run(place, self.loaded, self.invocation(tapes), &mut heard)?;
         self.context.cancelled().map_or(Ok(()), Err)?;
         let folder = place.runs.open(&finished.run)?;
         // The script that runs an adapter is no file; only an error of the adapter's own functions has a place.

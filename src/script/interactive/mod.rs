@@ -437,7 +437,7 @@ impl<'a> Interactive<'a> {
         let tape = recordings::choose(self.context, &request.policy, &RepoPath::parse(NAME)?, &self.start.tapes)?;
         let mut host = Host::start(self.context, request, sink)?;
         if let Some(tape) = tape
-            && let Err(error) = host.use_cassettes(tape)
+            && let Err(error) = host.use_cassettes(tape, None)
         {
             return host.finish(Err(error.clone()), sink).and(Err(error));
         }

@@ -40,6 +40,9 @@ const IN_MESSAGE: usize = 3;
 /// The largest number of differences that an error carries.
 const IN_DETAILS: usize = 20;
 
+/// The hint for a request that is not in the record, if the caller has none.
+const HINT: &str = "record it where a model can be reached, in the mode `record`";
+
 /// The detail of an error after the recorded part of an incomplete reply.
 const CUT_SHORT: &str = "closed";
 
@@ -71,6 +74,10 @@ pub struct Cassettes {
     inner: Option<Box<dyn Orchestrator>>,
     mode: Mode,
     redact: Box<Redact>,
+    /// The label of new recordings.
+    label: Option<String>,
+    /// The next step for a request that is not in the record.
+    hint: String,
     state: Mutex<State>,
 }
 
@@ -116,7 +123,21 @@ impl Cassettes {
             cassettes.insert(key, cassette);
         }
         let state = Mutex::new(State { cassettes, ..State::default() });
-        Ok(Cassettes { inner: None, mode, redact, state })
+        Ok(Cassettes { inner: None, mode, redact, label: None, hint: HINT.to_owned(), state })
+    }
+
+    /// The same with this label on new recordings, such as `authored`.
+    #[must_use]
+    pub fn labelled(mut self, label: &str) -> Self {
+        self.label = Some(label.to_owned());
+        self
+    }
+
+    /// The same with this hint in the error of a request that is not in the record.
+    #[must_use]
+    pub fn hinting(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
     }
 
     /// The same in front of a provider.
@@ -191,7 +212,7 @@ impl Cassettes {
         let cassette = Cassette {
             version: VERSION,
             key: key.to_string(),
-            label: None,
+            label: self.label.clone(),
             redacted,
             request: recorded,
             closed: true,
@@ -230,7 +251,7 @@ impl Cassettes {
         let cassette = Cassette {
             version: VERSION,
             key: key.to_string(),
-            label: None,
+            label: self.label.clone(),
             redacted,
             request: recorded,
             closed: false,
@@ -255,11 +276,8 @@ impl Cassettes {
         let state = self.lock();
         let asked = self.redacted(request.canonical());
         let recorded = state.cassettes.iter().map(|(key, cassette)| (key, &cassette.request));
-        let missing = |what: String| {
-            Error::new(Code::NotFound, what)
-                .detail("request", key.to_string())
-                .hint("record it where a model can be reached: the mode `record`, which is `--record-llm DIR` on the command line")
-        };
+        let missing =
+            |what: String| Error::new(Code::NotFound, what).detail("request", key.to_string()).hint(self.hint.as_str());
         let Some((near, differences)) = difference::nearest(&asked, recorded) else {
             return missing("the request is not in the record, which is empty".to_owned());
         };

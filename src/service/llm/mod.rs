@@ -26,6 +26,7 @@ mod message;
 mod ndjson;
 mod pieces;
 mod queue;
+mod replies;
 mod request;
 mod schema;
 #[cfg(test)]
@@ -48,6 +49,7 @@ pub use self::{
     event::{Finish, LlmStreamEvent, Reply, Usage},
     heuristic::{Heuristic, RULES, Rule},
     message::{Message, Role, Tool, ToolCall, ToolChoice},
+    replies::{AUTHORED, Replies, Written, counted_replies},
     request::{LlmRequest, LlmRequestBuilder, Retry, Sampling, Timeouts},
     schema::ReplySchema,
     service::{Piece, Post, Served, Service},

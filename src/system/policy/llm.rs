@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Permissions, Policy, Refusal, exec,
+    Permissions, Policy, Refusal, exec, hash,
     provider::{COMMAND, DIALECTS, HEURISTIC, Llm, LlmProvider},
 };
-use crate::base::error::{self, Code};
+use crate::base::error::{self, Code, Error, nearest};
 
 /// The table of the providers.
 const PROVIDERS: &str = "llm.providers";
@@ -32,6 +32,24 @@ impl Policy {
             _ => None,
         };
         asked.or(default.as_deref()).or(only).unwrap_or(HEURISTIC)
+    }
+
+    /// This policy with another provider for requests that name none: one of `[llm.providers]`.
+    pub fn asking(&self, provider: &str) -> Result<Policy, Error> {
+        let known = self.settings.llm.providers.keys().map(String::as_str);
+        if !self.settings.llm.providers.contains_key(provider) {
+            let error = Error::new(Code::NotFound, format!("`nrv.toml` has no provider `{}`", provider.escape_debug()));
+            let names: Vec<String> = known.clone().map(|name| format!("`{name}`")).collect();
+            return Err(match (nearest(provider, known), names.as_slice()) {
+                (Some(near), _) => error.hint(format!("did you mean `{near}`?")),
+                (None, []) => error.hint("`[llm.providers.NAME]` adds one"),
+                (None, names) => error.hint(format!("it has {}", names.join(", "))),
+            });
+        }
+        let mut policy = self.clone();
+        policy.settings.llm.default = Some(provider.to_owned());
+        policy.sha256 = hash(&policy.settings, &policy.permissions())?;
+        Ok(policy)
     }
 
     /// The refusal of a provider that a script's header does not permit; none if all headers permit it. `heuristic` is no exception.

@@ -27,6 +27,11 @@ pub(super) fn test(here: &Here, arguments: &TestArguments, out: &mut Output) -> 
     signals::listen(&here.context.options, &here.meter)?;
     let scripts = arguments.scripts.iter().map(|script| script_path(here, Path::new(script)));
     let scripts = scripts.collect::<Result<Vec<_>, _>>()?;
+    if let Some(name) = scripts.iter().find(|script| script::shipped::workflow(script).is_some()) {
+        let message = format!("`{name}` is shipped without cases: nrv is tested with them before it is released");
+        return Err(Error::new(Code::Usage, message)
+            .hint(format!("a copy can have cases of its own: `nrv scripts --source {name} > scripts/NAME.rhai`")));
+    }
     let filter = arguments.filter.as_deref();
     let purpose = purpose(here, arguments)?;
     if arguments.watch {

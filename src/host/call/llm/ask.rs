@@ -42,7 +42,7 @@ pub(super) fn request(
 ) -> Result<LlmRequest, Error> {
     if is_played && ask.model.is_none() && provider.settings.model.is_none() && known.models().is_empty() {
         return Err(Error::new(Code::NotFound, "recorded replies alone may answer, and there are none")
-            .hint("record them with `--record-llm DIR`, where a model can be reached and `CI` is not set, and commit the files"));
+            .hint("record them with `nrv llm record SCRIPT`, where `CI` is not set, and commit the files"));
     }
     let model = provider.model(ask.model.as_deref(), known)?;
     let mut known = known.clone();

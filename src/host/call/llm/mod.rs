@@ -42,7 +42,7 @@ use crate::{
         event::{self, LlmSent, Reserved},
     },
     service::{
-        llm::{Capabilities, Cassettes, LlmRequest},
+        llm::{AUTHORED, Capabilities, Cassettes, LlmRequest, Model, Usage},
         prompt,
     },
     system::{policy, threads},
@@ -106,6 +106,7 @@ impl Requests<'_, '_> {
     fn provider(&mut self, asked: Option<&str>) -> Result<Provider, Error> {
         let name = orchestrators::name(&self.run.policy, &self.run.context.options.orchestrators, asked);
         let is_played = self.models.tape.as_ref().is_some_and(|(tape, _)| tape.mode == policy::Cassettes::Replay);
+        let is_played = is_played || self.models.replies.is_some();
         if is_played && !(asked.is_some() && orchestrators::is_table(&self.run.policy, &name)) {
             return Ok(Provider::absent(&self.run.policy, &name));
         }
@@ -118,7 +119,10 @@ impl Requests<'_, '_> {
             let hint = format!("name one of {}, or set `llm.default` in `nrv.toml`", several.join(", "));
             return Err(error.detail("field", "provider").hint(hint));
         }
-        let provider = Provider::of(self.run.context, &self.run.policy, &name)?;
+        let mut provider = Provider::of(self.run.context, &self.run.policy, &name)?;
+        if self.has_no_provider(asked) {
+            provider.orchestrator = Arc::new(orchestrators::Lone(provider.orchestrator));
+        }
         self.models.ready.insert(name, provider.clone());
         Ok(provider)
     }
@@ -131,11 +135,15 @@ impl Requests<'_, '_> {
         }
     }
 
-    /// Returns the capabilities of a provider. If only recorded replies answer, those of the recorded models are added.
+    /// Returns the capabilities of a provider. If it is not reached, those of the recorded models are added.
     fn known(&self, provider: &Provider, asked: Option<&str>) -> Result<Capabilities, Error> {
-        match self.tape(provider, asked).filter(|(tape, _)| tape.mode == policy::Cassettes::Replay) {
-            Some((_, cassettes)) => Ok(provider.capabilities()?.or(cassettes.models())),
-            None => self.reported(provider),
+        let Some((_, cassettes)) = self.tape(provider, asked).filter(|_| provider.is_absent()) else {
+            return self.reported(provider);
+        };
+        let known = provider.capabilities()?.or(cassettes.models());
+        match self.models.replies.is_some() && known.models().is_empty() {
+            true => Ok(Capabilities::new([(AUTHORED.to_owned(), Model::default())])),
+            false => Ok(known),
         }
     }
 
@@ -172,13 +180,18 @@ impl Requests<'_, '_> {
         self.trust_server(&provider)?;
         let known = self.known(&provider, asked)?;
         let tape = self.tape(&provider, asked);
-        let (mode, cassettes) = tape.map(|(tape, cassettes)| (tape.mode, Arc::clone(cassettes))).unzip();
-        let is_played = mode == Some(policy::Cassettes::Replay);
-        let request = ask::request(ask, &provider, &known, is_played)?;
+        let cassettes = tape.map(|(_, cassettes)| Arc::clone(cassettes));
+        let request = ask::request(ask, &provider, &known, provider.is_absent())
+            .map_err(|error| self.unprovided(asked, error))?;
         let input = ask::said(&request).map(|text| prompt::estimate(&text)).sum();
         check_context(&request, input)?;
         let key = self.next_key(position, &request);
+        let replies = self.models.replies.clone();
+        let is_played = provider.is_absent() && replies.is_none();
         let is_recorded = is_played || cassettes.as_ref().is_some_and(|cassettes| cassettes.answers(&key));
+        if let Some(replies) = replies.filter(|_| provider.is_absent() && !is_recorded) {
+            provider = provider.answering(replies.next(&request, &|text| written_usage(&request, input, text))?);
+        }
         if !is_recorded && provider.starts_program(&self.run.context.options.orchestrators) {
             self.run.trusted(self.sink)?;
         }
@@ -205,6 +218,21 @@ impl Requests<'_, '_> {
         Ok(flight)
     }
 
+    /// The error of a request whose model is unknown because there is no provider.
+    fn unprovided(&self, asked: Option<&str>, error: Error) -> Error {
+        let is_of_model = error.details().get("field").is_some_and(|field| field == "model");
+        match is_of_model && self.has_no_provider(asked) {
+            true => orchestrators::no_provider(error),
+            false => error,
+        }
+    }
+
+    /// True if nothing is configured that could answer a request, which does not ask for the table of patterns either.
+    fn has_no_provider(&self, asked: Option<&str>) -> bool {
+        let is_any = orchestrators::is_any(&self.run.policy, &self.run.context.options.orchestrators);
+        asked.is_none() && !is_any && self.models.tape.is_none()
+    }
+
     /// Counts what a request took that is made again.
     pub(super) fn take_in_lost(&self, position: &Position) -> Demand {
         let lost = self.recorder.past.as_ref().map(|past| past.lost(position)).unwrap_or_default();
@@ -226,6 +254,12 @@ impl Requests<'_, '_> {
         };
         self.recorder.note(Note::at(position.as_str(), event::Event::LlmSent(sent.into())))
     }
+}
+
+/// The usage of a request that a person answers with this text.
+fn written_usage(request: &LlmRequest, input: u64, text: &str) -> Usage {
+    let most = request.sampling().max_tokens.unwrap_or(u64::MAX);
+    Usage { input_tokens: Some(input), cached_tokens: None, output_tokens: Some(prompt::estimate(text).min(most)) }
 }
 
 /// An error if a request is surely longer than its model can take. What is sent is never cut, but some servers do that.

@@ -11,7 +11,7 @@ use crate::{
         terms::Terms,
         turn::Turn,
     },
-    service::llm::Cassettes,
+    service::llm::{Cassettes, Replies},
 };
 
 /// Who answers requests of a run, and what is on its way.
@@ -21,6 +21,8 @@ pub(in crate::host) struct Models {
     pub(in crate::host) ready: BTreeMap<String, Provider>,
     /// Recorded replies that answer, or are recorded.
     pub(in crate::host) tape: Option<(Tape, Arc<Cassettes>)>,
+    /// Replies of a person, which answer in place of providers and are recorded.
+    pub(in crate::host) replies: Option<Arc<Replies>>,
     /// How often each request was made.
     pub(in crate::host) counts: BTreeMap<Sha256, u64>,
     pub(in crate::host) streams: Streams,

@@ -3,8 +3,12 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use crate::{
-    service::llm::Orchestrator,
-    system::policy::{HEURISTIC, Policy},
+    base::error::Error,
+    service::llm::{Capabilities, LlmRequest, Orchestrator, Reply},
+    system::{
+        net::Cancel,
+        policy::{HEURISTIC, Policy},
+    },
 };
 
 /// Providers that a program adds to those of the policy, by name. The default has none.
@@ -38,6 +42,35 @@ impl fmt::Debug for Orchestrators {
 
 /// The dialect of a provider that the program adds.
 pub(super) const EMBEDDED: &str = "embedded";
+
+/// The next step where nothing is configured that could answer a request.
+pub(super) const ADD: &str = "`[llm.providers.NAME]` in `nrv.toml` adds a provider, and `nrv llm record SCRIPT --reply FILE` records a reply; for a case with `--case NAME`";
+
+/// The next step for a request without a recorded reply.
+pub(super) const RECORD: &str = "record it: `nrv llm record SCRIPT --from PROVIDER` asks a provider, and `--reply FILE` takes a text; for a case with `--case NAME`";
+
+/// True if the policy or the program has a provider.
+pub(super) fn is_any(policy: &Policy, added: &Orchestrators) -> bool {
+    !policy.settings().llm.providers.is_empty() || !added.is_empty()
+}
+
+/// The table of patterns where nothing else could answer: it refuses most requests, and its refusal says that there is no provider.
+pub(super) struct Lone(pub(super) Arc<dyn Orchestrator>);
+
+impl Orchestrator for Lone {
+    fn capabilities(&self) -> Result<Capabilities, Error> {
+        self.0.capabilities()
+    }
+
+    fn answer(&self, request: &LlmRequest, cancel: &Cancel, on_token: &mut dyn FnMut(&str)) -> Result<Reply, Error> {
+        self.0.answer(request, cancel, on_token).map_err(no_provider)
+    }
+}
+
+/// The same error, which also says that there is no provider.
+pub(super) fn no_provider(error: Error) -> Error {
+    error.within("there is no provider of language models, and no recorded reply").hint(ADD)
+}
 
 /// The names of all providers that there are: those of the policy and of the program, and the table of patterns.
 pub(in crate::host) fn names(policy: &Policy, added: &Orchestrators) -> Vec<String> {

@@ -16,14 +16,14 @@ use crate::{
         Context, Trust, Wanted,
         call::{
             key::KeyPlace,
-            llm::orchestrators::{EMBEDDED, Orchestrators, names},
+            llm::orchestrators::{ADD, EMBEDDED, Orchestrators, is_any, names},
         },
     },
     service::{
         exec,
         llm::{
             Capabilities, Command, CommandOptions, Heuristic, Http, LlmRequest, Model, Orchestrator, Reply, Wire,
-            WireOptions, dialect,
+            WireOptions, Written, dialect,
         },
     },
     system::{
@@ -125,9 +125,21 @@ impl Provider {
         Provider { name, orchestrator: Arc::new(Absent), settings, is_absent: true, known: Arc::default() }
     }
 
+    /// True if recorded replies stand for it, or those of a person.
+    pub(super) fn is_absent(&self) -> bool {
+        self.is_absent
+    }
+
+    /// The same, of which a reply is ready: it costs nothing.
+    pub(super) fn answering(mut self, reply: Written) -> Provider {
+        self.orchestrator = Arc::new(reply);
+        (self.settings.prices, self.settings.rate_per_min) = (None, None);
+        self
+    }
+
     /// True if a request to it starts a program that the policy names.
     pub(in crate::host) fn starts_program(&self, added: &Orchestrators) -> bool {
-        self.settings.dialect == COMMAND && added.find(&self.name).is_none()
+        !self.is_absent && self.settings.dialect == COMMAND && added.find(&self.name).is_none()
     }
 
     /// True if it is a server that is sent something, a question for its models among that, only under a policy that is trusted.
@@ -169,6 +181,7 @@ fn unknown(policy: &Policy, added: &Orchestrators, name: &str) -> Error {
     let error = Error::new(Code::NotFound, format!("there is no provider `{}`", name.escape_debug()));
     match nearest(name, names.iter().map(String::as_str)) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None if !is_any(policy, added) => error.hint(ADD),
         None => error.hint(format!("there are {}; `[llm.providers.NAME]` of `nrv.toml` adds one", names.join(", "))),
     }
 }

@@ -8,14 +8,21 @@ use serde_json::json;
 use super::models::{Models, Requests};
 use crate::{
     base::error::{Code, Error},
-    host::{Context, Host, Position, call::llm::tape::Tape, life::history::Past},
+    host::{
+        Context, Host, Position,
+        call::llm::{
+            orchestrators::{self, ADD, RECORD},
+            tape::Tape,
+        },
+        life::history::Past,
+    },
     record::{
         Note,
         event::{Event, LlmCassettes, LlmSent},
     },
     service::{
         gate::secrets,
-        llm::{Cassettes, Key, LlmRequest, Mode},
+        llm::{AUTHORED, Cassettes, Key, LlmRequest, Mode, Replies},
     },
     system::policy,
 };
@@ -39,8 +46,9 @@ impl Host<'_> {
     /// Lets recorded replies answer, or records replies. Files are neither read nor written: what was recorded is in
     /// [`crate::host::Finished`].
     ///
-    /// A file that is no cassette is `invalid_input`.
-    pub fn use_cassettes(&mut self, tape: Tape) -> Result<(), Error> {
+    /// With `replies`, those of a person answer in place of all providers, and are recorded as `authored`. A file that is no cassette is
+    /// `invalid_input`.
+    pub fn use_cassettes(&mut self, tape: Tape, replies: Option<Arc<Replies>>) -> Result<(), Error> {
         let mode = match tape.mode {
             policy::Cassettes::Off => return Ok(()),
             policy::Cassettes::Record => Mode::Record,
@@ -50,10 +58,14 @@ impl Host<'_> {
         let rules = Arc::clone(&self.run.rules);
         let redact = move |text: &str| secrets::redact(text, rules.secrets()).into_owned();
         let cassettes = Cassettes::new(mode, &tape.files, Box::new(redact))?;
+        let is_configured = orchestrators::is_any(&self.run.policy, &self.run.context.options.orchestrators);
+        let hint = if is_configured { RECORD.to_owned() } else { format!("there is no provider: {ADD}") };
+        let cassettes = cassettes.hinting(hint);
+        let cassettes = if replies.is_some() { cassettes.labelled(AUTHORED) } else { cassettes };
         let mode = json!(tape.mode).as_str().unwrap_or_default().to_owned();
         let used = LlmCassettes { mode, folder: tape.folder.clone(), files: tape.files.len() as u64 };
         self.recorder.note(Note::of_run(Event::LlmCassettes(used.into())))?;
-        self.models.tape = Some((tape, Arc::new(cassettes)));
+        (self.models.tape, self.models.replies) = (Some((tape, Arc::new(cassettes))), replies);
         Ok(())
     }
 }

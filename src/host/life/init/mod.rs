@@ -3,6 +3,7 @@
 //! The changes are proposed here as plain data, and the journal writes them. The set-up of a workspace changes no existing file
 //! except the ignore file, to which it adds a line.
 
+mod budget;
 mod commands;
 mod hook;
 
@@ -57,11 +58,11 @@ pub struct Kept {
     pub reason: String,
 }
 
-/// Looks at what is there, and in the user's home for toolchains, and proposes the rest.
-pub fn propose_set_up(workspace: &Workspace, home: Option<&Path>) -> Result<SetUp, Error> {
+/// Looks at what is there, in the user's home for toolchains, and in the folders of `path` for programs, and proposes the rest.
+pub fn propose_set_up(workspace: &Workspace, home: Option<&Path>, path: Option<&str>) -> Result<SetUp, Error> {
     let mut changes = Vec::new();
     let mut kept = Vec::new();
-    let policy = format!("{POLICY}\n{}", Found::look(workspace, home).section());
+    let policy = policy_text(&Found::look(workspace, home, path), budget::files(workspace));
     for (name, text) in [(policy::FILE, policy.as_str()), (FIRST_SCRIPT, SCRIPT)] {
         let path = RepoPath::parse(name)?;
         match obstacle(workspace, &path)? {
@@ -74,6 +75,11 @@ pub fn propose_set_up(workspace: &Workspace, home: Option<&Path>) -> Result<SetU
         Err(reason) => kept.push(Kept { path: RepoPath::parse(IGNORE_FILE)?, reason }),
     }
     Ok(SetUp { kept, ..propose_files(workspace, changes)? })
+}
+
+/// The text of a new policy for a repository with this number of files.
+fn policy_text(found: &Found, files: u64) -> String {
+    format!("{}\n{}", POLICY.replace("BUDGET\n", &budget::lines(files)), found.section())
 }
 
 /// Proposes changes of files.
@@ -210,9 +216,10 @@ mod tests {
 
     #[test]
     fn the_policy_says_what_holds_anyway() {
-        let text = format!("{POLICY}\n{}", Found::default().section());
-        let written = Policy::parse(&text, FILE).unwrap();
-        assert_eq!(written.settings(), Policy::default().settings());
+        for files in [0, 1, 4000] {
+            let written = Policy::parse(&policy_text(&Found::default(), files), FILE).unwrap();
+            assert_eq!(written.settings(), Policy::default().settings());
+        }
     }
 
     #[test]
