@@ -196,12 +196,15 @@ pub(super) fn not_run(launch: &Launch, error: &io::Error) -> NotStarted {
 /// The advice for a program whose interpreter is out of reach, as that of a virtual environment of Python often is.
 #[expect(clippy::disallowed_methods, reason = "it is the program, which the host chose")]
 fn closed_interpreter(program: &Path) -> Option<String> {
+    let is_executable = |path: &Path| rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
     let mut start = Vec::new();
     io::Read::read_to_end(&mut io::Read::take(File::open(program).ok()?, FIRST_LINE), &mut start).ok()?;
     let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let named = str::from_utf8(line).ok()?.split_whitespace().next()?;
     let real = std::fs::canonicalize(named).ok()?;
-    rustix::fs::access(&real, rustix::fs::Access::EXEC_OK).ok()?;
+    if !is_executable(program) || !is_executable(&real) {
+        return None;
+    }
     let folder = real.parent()?;
     let home = folder.parent().filter(|above| folder.ends_with("bin") && above.parent().is_some()).unwrap_or(folder);
     Some(format!(
