@@ -94,6 +94,20 @@ fn a_change_outside_of_writes_is_an_error_and_nothing_is_done() {
 }
 
 #[test]
+fn a_cache_outside_of_writes_is_named_as_scratch() {
+    let site = site("");
+    let hint = |line: &str| {
+        workflow(&site, &format!(r#"nrv.exec.run(sh("{line}", []))"#));
+        site.nrv(&RUN).exits(3).json()["error"]["hint"].as_str().unwrap().to_owned()
+    };
+    let made = hint("mkdir -p site/.cache/1/2; echo x > site/.cache/1/2/a; echo x > site/.cache/b");
+    assert!(made.ends_with("no part of the tree, such as `site/.cache/**`"), "{made}");
+    // The files have no new folder in common.
+    let apart = hint("mkdir new; echo x > new/a; echo x > other.txt");
+    assert!(apart.ends_with("no part of the tree"), "{apart}");
+}
+
+#[test]
 fn only_what_the_policy_and_the_header_allow_is_started() {
     let site = site("");
     for (body, words) in [

@@ -131,6 +131,16 @@ fn refused(ran: &Ran, words: &[&str]) {
 }
 
 #[test]
+fn a_case_that_nrv_writes_may_start_its_program_and_nothing_else_may() {
+    let place = Place::with_command();
+    assert_eq!(place.nrv(&["new", "command", "format"]).code, 0);
+    place.nrv(&["test", "scripts/format.rhai"]).tells("1 held");
+    place.refuses(&["run", "w.rhai", "--allow-dirty"], &["nrv trust"]);
+    place.site.write("scripts/format.test/first/nrv.toml", "[[exec.allow]]\nprefix = ['sed']\n");
+    place.nrv(&["test", "scripts/format.rhai"]).tells("have changed since it was trusted");
+}
+
+#[test]
 fn a_command_of_a_policy_that_nobody_trusted_is_not_started() {
     let place = Place::with_command();
     let words =

@@ -8,6 +8,7 @@ use super::{
     here::{Place, environment, with_trust},
     output::{Mode, Output},
     table,
+    trust::trust_written,
 };
 use crate::{
     base::{error::Error, path::RepoPath, text::escape},
@@ -53,7 +54,7 @@ pub(super) fn init(place: &Place, dry_run: bool, out: &mut Output) -> Result<u8,
     Ok(0)
 }
 
-/// Trusts the policy that was just written: the user asked for it and need not confirm it again.
+/// Trusts the policy that was just written.
 fn trust_own(place: &Place, proposed: &SetUp, out: &mut Output) -> Result<(), Error> {
     let changes = proposed.changes.changes().iter();
     let Some(made) =
@@ -63,15 +64,8 @@ fn trust_own(place: &Place, proposed: &SetUp, out: &mut Output) -> Result<(), Er
     };
     let written = Policy::parse(&String::from_utf8_lossy(&made.bytes), policy::FILE)?;
     let options = with_trust(Options { environment: environment(), ..Options::default() });
-    if options.is_ci() {
-        return Ok(());
-    }
     let context = Context::with_policy(Workspace::open(&place.root)?, written, options)?;
-    if let Some(wanted) = context.wanted(&context.policy)
-        && let Err(error) = context.options.trust.remember(&wanted)
-    {
-        out.say(&format!("`nrv trust` has to be run before commands are started: {}.", error.message()));
-    }
+    trust_written(&context, &context.policy, out);
     Ok(())
 }
 

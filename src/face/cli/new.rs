@@ -7,10 +7,15 @@ use super::{
     arguments::{DtaNewArguments, NewArguments},
     dta_new,
     output::Output,
+    trust::trust_written,
 };
 use crate::{
-    base::error::{Code, Error, nearest},
+    base::{
+        error::{Code, Error, nearest},
+        path::RepoPath,
+    },
     host,
+    system::policy::{self, Policy},
 };
 
 /// A script to begin with.
@@ -215,6 +220,9 @@ fn write(here: &Here, template: &Template, name: &str, out: &mut Output) -> Resu
             .hint("choose another name"));
     }
     host::set_up(&here.context.workspace, &proposed)?;
+    for (path, text) in files.iter().filter(|(path, _)| path.ends_with(policy::FILE)) {
+        trust_written(&here.context, &Policy::parse(text, &RepoPath::parse(path)?)?, out);
+    }
     if out.is_json() {
         let paths: Vec<&String> = files.iter().map(|(path, _)| path).collect();
         out.document(&json!({"template": template.name, "name": name, "files": paths}));

@@ -16,7 +16,7 @@ use crate::{
         path::RepoPath,
         text::escape,
     },
-    host::{Answer, Sink, Wanted, may_be_asked, trust_question},
+    host::{Answer, Context, Sink, Wanted, may_be_asked, trust_question},
     script::approval::{self, PIN_TRUST},
     system::policy::{self, Policy},
 };
@@ -126,6 +126,18 @@ fn forget(here: &Here, store: &Store, out: &mut Output) -> Result<u8, Error> {
         _ => "The trusted policies of this workspace are forgotten.",
     });
     Ok(0)
+}
+
+/// Trusts a policy that nrv itself has just written: the user asked for it and need not confirm it again.
+pub(super) fn trust_written(context: &Context, written: &Policy, out: &mut Output) {
+    if context.options.is_ci() {
+        return;
+    }
+    if let Some(wanted) = context.wanted(written)
+        && let Err(error) = context.options.trust.remember(&wanted)
+    {
+        out.say(&format!("`nrv trust` has to be run before commands are started: {}.", error.message()));
+    }
 }
 
 /// Does work that may stop for lack of trust; then asks the person at the terminal, and does it again.

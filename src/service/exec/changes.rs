@@ -64,7 +64,7 @@ pub(super) fn collect(ctx: &Context<'_>, scope: &Scope, candidates: &Candidates)
             refused.push(look.path.clone());
         }
     }
-    check_places(&refused, ctx.permitted)?;
+    check_places(ctx, &refused)?;
     check_length(&wanted)?;
     let mut changes = Vec::new();
     let mut contents = Vec::new();
@@ -76,7 +76,7 @@ pub(super) fn collect(ctx: &Context<'_>, scope: &Scope, candidates: &Candidates)
     }
     let is_protected = |path: &RepoPath| protected::write_refusal_unless(path, ctx.permitted).is_some();
     let protected: Vec<RepoPath> = changes.iter().map(|change| change.path.clone()).filter(is_protected).collect();
-    check_places(&protected, ctx.permitted)?;
+    check_places(ctx, &protected)?;
     Ok(Changes { set: ChangeSet::new(changes)?, before: contents })
 }
 
@@ -138,8 +138,8 @@ fn check_length(wanted: &[Candidate<'_>]) -> Result<(), Error> {
 }
 
 /// Refuses changes of files that the command may not change, if there are any.
-fn check_places(paths: &[RepoPath], permitted: &[String]) -> Result<(), Error> {
-    let refused = |path| Some((path, protected::write_refusal_unless(path, permitted)?));
+fn check_places(ctx: &Context<'_>, paths: &[RepoPath]) -> Result<(), Error> {
+    let refused = |path| Some((path, protected::write_refusal_unless(path, ctx.permitted)?));
     if let Some((path, reason)) = paths.iter().find_map(refused) {
         return Err(Error::new(
             Code::ProtectedPath,
@@ -158,10 +158,22 @@ fn check_places(paths: &[RepoPath], permitted: &[String]) -> Result<(), Error> {
     };
     let shown = named.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
     let message = format!("the command changed {shown}{more}, which its `writes` do not name");
-    Err(Error::new(Code::PermissionDenied, message).detail("files", named).hint(
+    let such = new_folder(ctx, paths).map_or(String::new(), |folder| format!(", such as `{folder}/**`"));
+    Err(Error::new(Code::PermissionDenied, message).detail("files", named).hint(format!(
         "nothing of what it did is kept; add a glob to the call's `writes`, or to `scratch` in `[exec]` if these files are no part \
-         of the tree",
-    ))
+         of the tree{such}",
+    )))
+}
+
+/// The folder that a command made for all these files, as programs do for a cache.
+fn new_folder(ctx: &Context<'_>, paths: &[RepoPath]) -> Option<RepoPath> {
+    let (first, others) = paths.split_first()?;
+    let above = first.as_str().match_indices('/').filter_map(|(at, _)| RepoPath::parse(&first.as_str()[..at]).ok());
+    let holds_all = |folder: &RepoPath| {
+        let mut others = others.iter();
+        others.all(|path| path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/')))
+    };
+    above.take_while(holds_all).find(|folder| matches!(standing(ctx.view.workspace(), folder), Ok(None)))
 }
 
 /// Refuses mode bits that no change should set unnoticed.

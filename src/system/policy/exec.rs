@@ -128,7 +128,7 @@ impl Policy {
                 self.origin(ALLOW)
             ),
             remediation: format!(
-                "allow it in `{}`, if runs may start it:\n[[{ALLOW}]]\nprefix = {}{rest}",
+                "allow it in `{}` and trust that with `nrv trust`, if runs may start it:\n[[{ALLOW}]]\nprefix = {}{rest}",
                 self.file,
                 quoted(&words)
             ),

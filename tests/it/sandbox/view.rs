@@ -177,6 +177,47 @@ fn a_program_that_can_not_run_is_told_with_what_to_do() {
 }
 
 #[test]
+fn a_program_that_is_a_link_stays_one_in_a_private_folder_that_shows_it() {
+    let cage = Cage::in_folder(Path::new("/var/tmp"));
+    for folder in ["tools/bin", "tools/lib"] {
+        fs::create_dir_all(cage.path(folder)).unwrap();
+    }
+    let [program, file] = ["tools/bin/tool", "tools/lib/tool.sh"].map(|path| cage.path(path));
+    fs::write(&file, "#!/bin/sh\nreadlink \"$0\"\n").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    symlink("../lib/tool.sh", &program).unwrap();
+    let run = |order: &Launch| {
+        cage.fresh();
+        launch(order, &nrv(), &AtomicBool::new(false), &mut |_| Ok(())).map(|ended| said(&ended)).ok()
+    };
+    let shown = vec![cage.path("tools")];
+    let mut order = Launch { program, args: Vec::new(), read: shown, ..cage.order("") };
+    assert_eq!(run(&order).unwrap(), "../lib/tool.sh\n");
+    // Its file alone is shown where nothing shows the folder.
+    order.read.clear();
+    assert_eq!(run(&order).unwrap(), "");
+}
+
+#[test]
+fn an_interpreter_out_of_reach_is_named_with_its_folder() {
+    let cage = Cage::new();
+    let home = cage.path("python");
+    fs::create_dir_all(home.join("bin")).unwrap();
+    fs::copy("/bin/sh", home.join("bin/python")).unwrap();
+    symlink(home.join("bin/python"), cage.path("link")).unwrap();
+    let program = cage.path("tree/tool");
+    fs::write(&program, format!("#!{} -u\n", cage.path("link").display())).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let order = Launch { program, args: Vec::new(), ..cage.order("") };
+    cage.fresh();
+    let refused = launch(&order, &nrv(), &AtomicBool::new(false), &mut |_| Ok(())).unwrap_err();
+    let NotStarted::Failed(error) = &refused else { panic!("{refused:?}") };
+    let place = home.display();
+    let hint = format!("its interpreter is `{place}/bin/python`; name `{place}` in `[exec] read`");
+    assert!(error.hint_text().unwrap().starts_with(&hint), "{error:?}");
+}
+
+#[test]
 fn nothing_starts_that_the_host_does_not_want_started() {
     for cage in [Cage::new(), Cage::new().without_namespaces(), Cage::new().unconfined()] {
         let written = cage.path("tree/written");

@@ -8,6 +8,7 @@ use std::{
         fd::AsFd,
         unix::{net::UnixStream, process::CommandExt},
     },
+    path::Path,
     process::{Child, Command, ExitCode, Stdio},
 };
 
@@ -30,6 +31,9 @@ pub(super) const FIRST_SHARING_NETWORK: &str = "first-sharing-network";
 
 /// The argument of the process that becomes the program.
 pub(super) const BECOME: &str = "become";
+
+/// The bytes of a script's first line that name its interpreter, at most, as in Linux.
+const FIRST_LINE: u64 = 256;
 
 /// The umask of a program.
 const UMASK: rustix::fs::RawMode = 0o022;
@@ -169,6 +173,9 @@ pub(super) fn command(launch: &Launch, stdin: Stdio) -> Command {
 pub(super) fn not_run(launch: &Launch, error: &io::Error) -> NotStarted {
     let program = launch.program.display();
     let failed = Error::io(format_args!("`{program}` can't be run"), error);
+    if let (io::ErrorKind::PermissionDenied, Some(hint)) = (error.kind(), closed_interpreter(&launch.program)) {
+        return Error::new(Code::Io, failed.message().to_owned()).hint(hint).into();
+    }
     let hint = match error.kind() {
         io::ErrorKind::NotFound if launch.program.exists() => {
             "its interpreter, or the loader that it needs, or the folder to run in does not exist there; look at its first line"
@@ -184,4 +191,25 @@ pub(super) fn not_run(launch: &Launch, error: &io::Error) -> NotStarted {
         _ => "look whether it runs outside of nrv",
     };
     Error::new(Code::Io, failed.message().to_owned()).hint(hint).into()
+}
+
+/// The advice for a program whose interpreter is out of reach, as that of a virtual environment of Python often is.
+#[expect(clippy::disallowed_methods, reason = "it is the program, which the host chose")]
+fn closed_interpreter(program: &Path) -> Option<String> {
+    let is_executable = |path: &Path| rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
+    let mut start = Vec::new();
+    io::Read::read_to_end(&mut io::Read::take(File::open(program).ok()?, FIRST_LINE), &mut start).ok()?;
+    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let named = str::from_utf8(line).ok()?.split_whitespace().next()?;
+    let real = std::fs::canonicalize(named).ok()?;
+    if !is_executable(program) || !is_executable(&real) {
+        return None;
+    }
+    let folder = real.parent()?;
+    let home = folder.parent().filter(|above| folder.ends_with("bin") && above.parent().is_some()).unwrap_or(folder);
+    Some(format!(
+        "its interpreter is `{}`; name `{}` in `[exec] read`, and the folder of the program",
+        real.display(),
+        home.display()
+    ))
 }

@@ -94,7 +94,9 @@ pub(super) fn lay_all(launch: &Launch, missing: &mut Vec<String>, bounded: &mut 
     let shown: Vec<&PathBuf> = launch.write.iter().chain(launch.stage.as_ref().map(|stage| &stage.root)).collect();
     for path in read() {
         let covered = covers.iter().any(|cover| path.starts_with(cover));
-        if !covered || shown.iter().any(|above| path.starts_with(above)) || !path.exists() {
+        let is_shown = shown.iter().any(|above| path.starts_with(above))
+            || (*path == launch.program && is_in_a_shown_folder(launch, &covers));
+        if !covered || is_shown || !path.exists() {
             continue;
         }
         pieces.push(copy(path, path.clone())?);
@@ -117,6 +119,14 @@ pub(super) fn lay_all(launch: &Launch, missing: &mut Vec<String>, bounded: &mut 
         seal(Path::new(SERVICES), MountFlags::NOSUID | MountFlags::NODEV).map_err(failed(SERVICES))?;
     }
     Ok(())
+}
+
+/// True if the program is seen with its folder, and so is its file, if it is a link. A mount in the place of a link would hide that it
+/// is one, and such a program looks for its own files from there.
+fn is_in_a_shown_folder(launch: &Launch, covers: &BTreeSet<PathBuf>) -> bool {
+    let is_beneath = |path: &Path| launch.read.iter().any(|above| above != path && path.starts_with(above));
+    let is_seen = |path: &Path| is_beneath(path) || !covers.iter().any(|cover| path.starts_with(cover));
+    is_beneath(&launch.program) && fs::canonicalize(&launch.program).is_ok_and(|real| is_seen(&real))
 }
 
 /// The existing temporary folders.
