@@ -150,6 +150,9 @@ pub(super) struct Global {
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(super) color: Color,
+    /// Write the times of runs, calls, gates and transactions to a file for ui.perfetto.dev
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(super) trace: Option<PathBuf>,
     /// Log more to stderr; repeat for even more
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(super) verbose: u8,

@@ -53,6 +53,7 @@ pub(super) const GUIDES: &[Guide] = guides![
     "stdlib",
     "testing",
     "tour",
+    "tracing",
     "trust",
     "workflows",
     "write-a-workflow",
