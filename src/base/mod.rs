@@ -18,6 +18,7 @@ pub mod path;
 pub(crate) mod pulse;
 pub mod regular;
 pub mod seed;
+pub mod span;
 pub mod text;
 pub mod tokens;
 pub mod verdict;

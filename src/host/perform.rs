@@ -3,6 +3,7 @@
 use std::mem;
 
 use serde_json::Value;
+use tracing::field::Empty;
 
 use super::{
     Event, Host, Position, Sink,
@@ -22,6 +23,7 @@ use crate::{
     base::{
         call::Call,
         error::{Code, Error},
+        span::span,
     },
     service::gate::Verdict,
     system::clock::Stopwatch,
@@ -37,6 +39,10 @@ impl Host<'_> {
             return answer;
         }
         self.requests(sink).note_seen()?;
+        let at = position.as_str();
+        let span =
+            span!(in &self.tally.span, "call", name = call.name(), position = at, decision = Empty, error = Empty)
+                .entered();
         let watch = Stopwatch::start();
         let (form, room) = self.recorder.form_of(&call)?;
         let verdict = self.run.judge_call(&call);
@@ -60,6 +66,10 @@ impl Host<'_> {
         let answered = Answered { call: &call, form, verdict: &verdict, result, cost: &cost, watch };
         let answer = self.recorder.record_call(position, answered)?;
         self.tally.note(&call, &answer);
+        span.record("decision", verdict.decision.as_str());
+        if let Err(error) = &answer {
+            span.record("error", error.code().as_str());
+        }
         answer
     }
 
@@ -83,6 +93,7 @@ impl Host<'_> {
         if call.touches().writes {
             self.recorder.note_intent(position, call)?;
         }
+        let _span = span!("service", name = call.name().split('.').next()).entered();
         self.serve(position, call, sink)
     }
 

@@ -7,6 +7,7 @@ use crate::{
     base::{
         call::{Call, tool_of_call},
         error::{Code, Error},
+        span::span,
     },
     host::{
         Position,
@@ -75,6 +76,7 @@ impl Recorder<'_> {
         answered: Answered<'_>,
     ) -> Result<Result<Value, Error>, Error> {
         let Answered { call, form, verdict, result, cost, watch } = answered;
+        let _span = span!("record").entered();
         let (outcome, result) = match self.recorded_outcome(call, &result) {
             Err(error) if gives_up(&error) => (self.recorded_error(&error)?, Err(error)),
             outcome => (outcome?, result),

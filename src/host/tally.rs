@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use tracing::Span;
 
 use super::{
     Event, Sink, agents::Registry, budget::Budget, change::attempts::Attempts, graphs::Graphs, unverified::Unverified,
@@ -32,10 +33,12 @@ pub(super) struct Tally {
     /// The agents.
     pub(super) agents: Registry,
     pub(super) watch: Stopwatch,
+    /// The span of this session of the run.
+    pub(super) span: Span,
 }
 
 impl Tally {
-    pub(super) fn start(unverified: Unverified) -> Self {
+    pub(super) fn start(unverified: Unverified, span: Span) -> Self {
         Tally {
             tools: BTreeSet::new(),
             violations: Vec::new(),
@@ -46,6 +49,7 @@ impl Tally {
             graphs: Graphs::default(),
             agents: Registry::default(),
             watch: Stopwatch::start(),
+            span,
         }
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use tracing::field::Empty;
 
 use super::{
     Context, Flags, Options,
@@ -20,8 +21,9 @@ use crate::{
         diff::Stat,
         error::{Code, Error},
         json,
+        span::span,
     },
-    service::gate::{self, Offered, Rules, Subject, Text, Verdict},
+    service::gate::{self, Decision, Offered, Rules, Subject, Text, Verdict},
     system::policy::{OnFailure, Policy},
 };
 
@@ -61,7 +63,7 @@ impl Terms<'_> {
         // A client knows tools by the names of an agent's. Whoever only asks the gates uses none.
         let tool = call.agent_tool().filter(|_| self.origin == Origin::Client);
         let subject = Subject::Call { call: &judged, adapters: &adapters, calls: &calls, tool: tool.as_deref() };
-        gate::decide(&subject, &self.policy, &self.rules)
+        decide(&subject, &self.policy, &self.rules)
     }
 
     /// Returns the verdict of the gates on a change.
@@ -74,7 +76,7 @@ impl Terms<'_> {
         let domains = domains(&self.context.options.adapters, &self.policy, adapter, agent);
         let subject =
             Subject::Changes { files, texts, run_lines_so_far: self.budget.lines(), adapter, domains: &domains };
-        gate::decide(&subject, &self.policy, &self.rules)
+        decide(&subject, &self.policy, &self.rules)
     }
 
     /// A reply that a script may be given.
@@ -101,4 +103,17 @@ impl Terms<'_> {
     pub(super) fn keeps_changes(&self, rejected: bool) -> bool {
         !rejected && (self.flags.keep || self.policy.settings().run.on_failure == OnFailure::Keep)
     }
+}
+
+/// Returns the verdict of the gates on a subject.
+fn decide(subject: &Subject<'_>, policy: &Policy, rules: &Rules) -> Verdict {
+    let span = span!("gates", decision = Empty, gate = Empty).entered();
+    let verdict = gate::decide(subject, policy, rules);
+    span.record("decision", verdict.decision.as_str());
+    if verdict.decision != Decision::Allow
+        && let Some(result) = verdict.results.iter().find(|result| result.decision == verdict.decision)
+    {
+        span.record("gate", result.gate_name.as_str());
+    }
+    verdict
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tracing::{Span, field::Empty};
+
 use super::{
     Host, Position, Sink,
     call::{
@@ -19,10 +21,18 @@ use super::{
     turn::Turn,
     unverified::Unverified,
 };
+use crate::base::span::span;
+
+/// The span of a session of a run, before it is known which run that is.
+pub(super) fn run_span(resumed: bool) -> Span {
+    span!("run", run = Empty, mode = Empty, resumed, state = Empty, files = Empty, lines = Empty, error = Empty)
+}
 
 impl<'a> Host<'a> {
     /// A run of these parts that has not done anything yet.
-    pub(super) fn of(run: Terms<'a>, recorder: Recorder<'a>, ledger: Ledger<'a>) -> Self {
+    pub(super) fn of(run: Terms<'a>, recorder: Recorder<'a>, ledger: Ledger<'a>, span: Span) -> Self {
+        span.record("run", recorder.run_id());
+        span.record("mode", run.mode());
         let unverified = Unverified::new(run.policy.goes_on_unverified(), !run.origin.reads_errors());
         Host {
             draft: Draft::new(run.context),
@@ -34,7 +44,7 @@ impl<'a> Host<'a> {
             commitments: Vec::new(),
             models: Models::default(),
             turn: Turn::default(),
-            tally: Tally::start(unverified),
+            tally: Tally::start(unverified, span),
         }
     }
 

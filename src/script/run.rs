@@ -7,6 +7,7 @@ use crate::{
         call::Call,
         error::{Code, Error, Location},
         path::RepoPath,
+        span::span,
     },
     host::{Asked, Context, Event, Finished, Flags, Host, Positions, Request, Sink, Source},
     script::{Loaded, Loader, Rejected, Tapes, approval, complete, load, recordings, session, shipped},
@@ -151,10 +152,12 @@ pub(super) fn go(
 ) -> Result<Finished, Error> {
     let request = loaded.request(args, host.run_id(), seed, host.mode());
     let limits = host.policy().settings().script.limits.clone();
+    let starting = span!("worker").entered();
     let worker = match loaded.spare.take().filter(|worker| worker.has(&limits)) {
         Some(worker) => Ok(worker),
         None => session::Worker::start(origin(context), &limits, &|| context.cancelled()),
     };
+    drop(starting);
     let outcome = worker.and_then(|worker| {
         host.note_isolation(worker.isolation())?;
         let mut door = HostDoor { host: &mut host, sink, positions: Positions::default() };

@@ -63,6 +63,7 @@ pages_that_run! {
     the_standard_library_does_what_its_page_says: "docs/stdlib.md",
     the_repl_does_what_its_page_says: "docs/repl.md",
     the_tour_does_what_it_says: "docs/tour.md",
+    tracing_a_run_does_what_it_says: "docs/tracing.md",
     writing_a_workflow_does_what_it_says: "docs/write-a-workflow.md",
     writing_an_adapter_does_what_it_says: "docs/write-an-adapter.md",
 }

@@ -130,7 +130,7 @@ fn nothing_is_read_that_no_memory_holds() {
 #[test]
 fn a_file_that_somebody_changes_meanwhile_is_stale() {
     for way in WAYS {
-        for (file, is_stale) in [("a.txt", true), ("sub/b.txt", false), ("new.txt", true)] {
+        for (file, is_stale) in [("a.txt", true), ("sub/b.txt", false), ("new.txt", true), (".nrv-a.txt", false)] {
             let setting = Setting::new();
             let meddle = || fs::write(setting.root().join(file), "meddled").unwrap();
             let command = setting.shell("echo x > c.txt").writes(&["*.txt"]);

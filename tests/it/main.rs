@@ -101,6 +101,7 @@ mod support;
 mod tampering;
 mod tidy;
 mod toolkit;
+mod trace;
 mod trust;
 mod user_adapters;
 mod vectors;

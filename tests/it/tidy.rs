@@ -20,7 +20,7 @@ const FLOORS: &[&str] = &["base", "format", "audit", "system", "record", "servic
 /// Plain data. Each may use those before it.
 const BASE: &[&str] = &[
     "named", "error", "language", "pulse", "hash", "json", "path", "change", "text", "diff", "seed", "tokens", "batch",
-    "micro", "call", "frame", "verdict", "output", "regular",
+    "micro", "call", "frame", "verdict", "output", "regular", "span",
 ];
 
 /// Readers of formats: those of proposers and, by other libraries, those of verifiers. They know the base, not each other.

@@ -164,6 +164,9 @@ pub(super) struct Global {
     /// Tell only errors, warnings, questions and what scripts print
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(super) quiet: bool,
+    /// Write the times of runs, calls, gates and transactions to a file for ui.perfetto.dev
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(super) trace: Option<PathBuf>,
     /// Log more to stderr; repeat for even more
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(super) verbose: u8,

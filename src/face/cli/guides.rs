@@ -54,6 +54,7 @@ pub(super) const GUIDES: &[Guide] = guides![
     "stdlib",
     "testing",
     "tour",
+    "tracing",
     "trust",
     "workflows",
     "write-a-workflow",

@@ -58,6 +58,7 @@ mod table;
 mod target;
 mod terminal;
 mod test;
+mod trace;
 mod trust;
 mod trusted;
 mod verify;
@@ -71,14 +72,19 @@ use self::{
     arguments::{Cli, Command, Dta, Runs},
     here::Place,
     output::Output,
+    trace::Trace,
 };
 use tracing_subscriber::{
+    Layer,
     filter::{LevelFilter, Targets},
     layer::SubscriberExt,
     util::SubscriberInitExt,
 };
 
-use crate::base::error::{Code, Error};
+use crate::base::{
+    error::{Code, Error},
+    span::{self, span},
+};
 
 /// Runs the command that the arguments ask for.
 #[expect(clippy::disallowed_methods, reason = "this is where the arguments come in")]
@@ -100,9 +106,8 @@ pub fn main() -> ExitCode {
             });
         }
     };
-    log_to_stderr(cli.global.verbose);
     let mut out = Output::new(cli.mode(), cli.global.color, cli.global.quiet);
-    let result = dispatch(&cli, &mut out);
+    let result = traced(&cli, &mut out);
     let code = match result {
         Ok(code) => code,
         Err(error) => {
@@ -118,6 +123,18 @@ pub fn main() -> ExitCode {
         }
         None => ExitCode::from(code),
     }
+}
+
+/// Carries out the command, and writes its trace if there is to be one.
+fn traced(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
+    let trace = Trace::start(cli, out);
+    listen(cli.global.verbose, trace.as_ref().ok().and_then(Option::as_ref));
+    let trace = trace?;
+    let result = span!("command", name = "nrv", version = env!("CARGO_PKG_VERSION")).in_scope(|| dispatch(cli, out));
+    if let Some(trace) = trace {
+        trace.finish(out);
+    }
+    result
 }
 
 fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
@@ -193,7 +210,8 @@ fn in_any_case(cli: &Cli) -> Result<Here, Error> {
     }
 }
 
-fn log_to_stderr(verbose: u8) {
+/// Sends logs to stderr, and spans to a trace.
+fn listen(verbose: u8, trace: Option<&Trace>) {
     let level = match verbose {
         0 => tracing::Level::WARN,
         1 => tracing::Level::INFO,
@@ -201,9 +219,18 @@ fn log_to_stderr(verbose: u8) {
         _ => tracing::Level::TRACE,
     };
     // A closed stderr must not end the process in the middle of its work.
-    let log = tracing_subscriber::fmt().with_max_level(level).with_writer(|| redact::Log).with_target(false);
+    let log =
+        tracing_subscriber::fmt::layer().with_writer(|| redact::Log).with_target(false).log_internal_errors(false);
     // The library of a protocol tells of each request that is answered with an error, and whoever asked tells of it too.
     let library = if verbose == 0 { LevelFilter::OFF } else { level.into() };
-    let targets = Targets::new().with_default(level).with_target("rmcp", library);
-    log.log_internal_errors(false).finish().with(targets).init();
+    let logged =
+        Targets::new().with_default(level).with_target("rmcp", library).with_target(span::TARGET, LevelFilter::OFF);
+    match trace {
+        Some(trace) => {
+            let spans = Targets::new().with_target(span::TARGET, tracing::Level::DEBUG);
+            let log = log.with_filter(logged);
+            tracing_subscriber::registry().with(log).with(trace.layer().with_filter(spans)).init();
+        }
+        None => tracing_subscriber::registry().with(log).with(logged).init(),
+    }
 }

@@ -18,6 +18,7 @@ use crate::{
     base::{
         error::{Code, Error},
         path::RepoPath,
+        span::span,
         text::escape,
     },
     host::{Finished, Flags, count_sentence},
@@ -88,8 +89,9 @@ pub(super) fn prepare(
 
 /// Loads a script with its imports, and shows its errors; returns its warnings, too.
 pub(super) fn load(here: &Here, script: &Path, out: &mut Output) -> Result<(Loaded, Vec<Error>), Error> {
+    let path = script_path(here, script)?;
     let Checked { loaded, errors, warnings, beyond, sources, .. } =
-        script::check(&here.context, &script_path(here, script)?);
+        span!("check").in_scope(|| script::check(&here.context, &path));
     out.know_sources(&sources);
     match loaded {
         // A call without permission is refused when it is made, and not before.

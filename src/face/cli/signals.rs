@@ -22,7 +22,7 @@ use signal_hook::{
     low_level::emulate_default_handler,
 };
 
-use super::progress::Meter;
+use super::{progress::Meter, trace};
 use crate::{base::error::Error, host::Options, system::process::Critical};
 
 /// The signals that end a run early. A terminal that goes away sends `SIGHUP`.
@@ -131,7 +131,7 @@ fn listen_with(
     let listen = move || {
         for signal in signals.forever() {
             if editing.give_back() {
-                let _ = emulate_default_handler(signal);
+                end_process(signal);
             }
             let again = cancel.swap(true, Ordering::Relaxed);
             // A session has no receiver: a second signal ends the process.
@@ -141,7 +141,7 @@ fn listen_with(
             meter.aside(|line_is_free| say(signal, text, line_is_free));
             if again {
                 meter.end();
-                let _ = emulate_default_handler(signal);
+                end_process(signal);
             }
             busy.store(false, Ordering::Relaxed);
         }
@@ -165,10 +165,16 @@ fn end_in_time(signal: i32, critical: &Critical) {
                 if thread::Builder::new().spawn(tell).is_ok() {
                     let _ = heard.recv_timeout(LAST_WORDS);
                 }
-                let _ = emulate_default_handler(signal);
+                end_process(signal);
             });
         }
     }
+}
+
+/// Ends the process as the signal does.
+fn end_process(signal: i32) {
+    trace::keep();
+    let _ = emulate_default_handler(signal);
 }
 
 fn say(signal: i32, text: &str, line_is_free: bool) {

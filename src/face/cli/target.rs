@@ -1,9 +1,13 @@
 //! A file that the user names for an output of nrv. Files that no run may write are refused.
 
 use std::{
+    fs::File,
     io::Write,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
 };
+
+use tempfile::NamedTempFile;
 
 use crate::base::{
     error::{Code, Error},
@@ -61,14 +65,56 @@ impl Target {
             #[expect(clippy::disallowed_methods, reason = "a pipe that the user names is theirs to name")]
             return std::fs::write(&self.path, bytes).map_err(|error| failed(&error));
         }
-        use std::os::unix::fs::PermissionsExt;
-        let permissions = std::fs::Permissions::from_mode(0o666);
-        let folder = self.path.parent().unwrap_or(&self.path);
-        let file = tempfile::Builder::new().prefix(protected::TEMPORARY).permissions(permissions).tempfile_in(folder);
-        let mut file = file.map_err(|error| failed(&error))?;
+        let mut file = self.beside().map_err(|error| failed(&error))?;
         file.write_all(bytes).map_err(|error| failed(&error))?;
         file.persist(&self.path).map_err(|error| failed(&error.error))?;
         Ok(())
+    }
+
+    /// Begins the file, which is written piece by piece.
+    pub(super) fn grow(&self) -> Result<(Growing, File), Error> {
+        let mut growing = Growing { beside: None, path: self.path.clone(), is_kept: AtomicBool::new(false) };
+        if self.special {
+            #[expect(clippy::disallowed_methods, reason = "a pipe that the user names is theirs to name")]
+            let opened = File::options().write(true).open(&self.path);
+            return opened.map_err(|error| growing.failed(&error)).map(|file| (growing, file));
+        }
+        let made = self.beside().and_then(|made| made.keep().map_err(|error| error.error));
+        let (file, beside) = made.map_err(|error| growing.failed(&error))?;
+        growing.beside = Some(beside);
+        Ok((growing, file))
+    }
+
+    /// A file in the same folder, under a name that no run sees.
+    fn beside(&self) -> std::io::Result<NamedTempFile> {
+        use std::os::unix::fs::PermissionsExt;
+        let permissions = std::fs::Permissions::from_mode(0o666);
+        let folder = self.path.parent().unwrap_or(&self.path);
+        tempfile::Builder::new().prefix(protected::TEMPORARY).permissions(permissions).tempfile_in(folder)
+    }
+}
+
+/// A file that is written piece by piece. Until it is kept it stands beside its place, under a name that no run sees.
+pub(super) struct Growing {
+    /// Its present place; none if it is written in its final one.
+    beside: Option<PathBuf>,
+    path: PathBuf,
+    is_kept: AtomicBool,
+}
+
+impl Growing {
+    /// Gives the file its name, once.
+    pub(super) fn keep(&self) -> Result<(), Error> {
+        let Some(beside) = self.beside.as_ref().filter(|_| !self.is_kept.swap(true, Ordering::Relaxed)) else {
+            return Ok(());
+        };
+        #[expect(clippy::disallowed_methods, reason = "a file that the user names is theirs to name")]
+        std::fs::rename(beside, &self.path).map_err(|error| self.failed(&error))
+    }
+
+    /// The error of a piece that can't be written.
+    pub(super) fn failed(&self, error: &std::io::Error) -> Error {
+        Error::io(format!("`{}` can't be written", self.path.display()), error)
     }
 }
 

@@ -17,6 +17,7 @@ use crate::{
     base::{
         error::{Code, Error},
         hash::Sha256,
+        span::span,
     },
     host::{
         Context, Event, Position, Work,
@@ -225,7 +226,9 @@ impl Adapters<'_, '_> {
             None => {
                 let Pipeline { run, recorder, draft, .. } = &self.pipeline;
                 let began = moment(recorder);
-                let proposal = propose((run, draft.view(), recorder.run_id()), adapter, &invocation)?;
+                let view = draft.view();
+                let propose = || propose((run, view, recorder.run_id()), adapter, &invocation);
+                let proposal = span!("propose", tool = adapter.name()).in_scope(propose)?;
                 let seen = run.see(began, &proposal.baseline.files);
                 (proposal, seen)
             }

@@ -12,6 +12,7 @@ use crate::{
     base::{
         change::Entry,
         error::{Code, Error},
+        span::span,
     },
     host::{Position, Recovery, change::transaction::Transacted, recorder::Recorder, terms::Terms},
     record::{
@@ -41,6 +42,7 @@ impl Permitted<'_> {
     pub fn commit(self, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) -> Result<Committed, Error> {
         let (submitted, leave) = self.into_parts();
         let changes = submitted.changes;
+        let _span = span!("commit", files = changes.len()).entered();
         proof.prepare(pipeline, leave.waited)?;
         let first = pipeline.ledger.transactions.len();
         if changes.is_empty() && !proof.verifies_empty() {

@@ -17,6 +17,7 @@ use crate::{
         hash::Sha256,
         json,
         path::RepoPath,
+        span::span,
         text::{counted, escape},
     },
     host::{
@@ -321,7 +322,7 @@ impl Asking<'_, '_> {
         };
         let waited = Stopwatch::start();
         self.run.budget.pause();
-        let answer = self.sink.ask(&question);
+        let answer = span!("question").in_scope(|| self.sink.ask(&question));
         self.run.budget.forgive(waited);
         self.run.context.check_cancelled()?;
         if matches!(answer, Answer::Yes | Answer::All) && !held.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::{patch::Patch, pipeline::Pipeline};
 use crate::{
-    base::{change::ChangeSet, error::Error, hash::Sha256},
+    base::{change::ChangeSet, error::Error, hash::Sha256, span::span},
     host::{Position, recorder::Recorder},
     record::{
         Note,
@@ -33,6 +33,7 @@ pub struct Judged<'c> {
 impl<'c> Judged<'c> {
     /// Judges a change, with the adapter that proposed it if one did. A gate that blocks it is an error.
     pub fn of(pipeline: &mut Pipeline<'_, '_>, submitted: Submitted<'c>) -> Result<Self, Error> {
+        let _span = span!("judge", files = submitted.changes.len()).entered();
         let Pipeline { run, recorder, tally, position, sink, .. } = pipeline;
         let verdict =
             run.judge((submitted.adapter, tally.agents.acting()), &submitted.patch.stats, &submitted.patch.texts());

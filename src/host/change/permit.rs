@@ -6,7 +6,7 @@ use super::{
     pipeline::{Pipeline, Proof},
     reserve::Reserved,
 };
-use crate::base::error::Error;
+use crate::base::{error::Error, span::span};
 
 /// A change that may be made, with the confirmations under which it is made.
 pub struct Permitted<'c> {
@@ -17,6 +17,7 @@ pub struct Permitted<'c> {
 impl<'c> Reserved<'c> {
     /// Asks what gates want confirmed, then what the change itself has to ask, or whoever is there.
     pub fn permit(self, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) -> Result<Permitted<'c>, Error> {
+        let _span = span!("permit").entered();
         let Submitted { changes, patch, .. } = self.submitted();
         let mut asking = pipeline.asking();
         let mut leave = Leave::default();

@@ -4,7 +4,11 @@ use super::{
     judge::{Judged, Submitted},
     pipeline::Pipeline,
 };
-use crate::{base::error::Error, host::budget::Cost, service::gate::Verdict};
+use crate::{
+    base::{error::Error, span::span},
+    host::budget::Cost,
+    service::gate::Verdict,
+};
 
 /// A change whose files, lines and bytes are reserved. They are given back if it never reaches the tree.
 pub struct Reserved<'c> {
@@ -14,6 +18,7 @@ pub struct Reserved<'c> {
 impl<'c> Judged<'c> {
     /// Reserves the budgets of the change.
     pub fn reserve(self, pipeline: &mut Pipeline<'_, '_>) -> Result<Reserved<'c>, Error> {
+        let _span = span!("reserve").entered();
         let Submitted { changes, patch, .. } = self.submitted();
         let cost = pipeline.run.budget.reserve_change(changes, &patch.stats)?;
         pipeline.turn.reserved = Cost { demand: pipeline.turn.reserved.demand, ..cost };

@@ -1,12 +1,13 @@
 //! The last step: what was written is verified, or undone.
 
 use serde_json::Value;
+use tracing::field::Empty;
 
 use super::{
     commit::Committed,
     pipeline::{Pipeline, Proof},
 };
-use crate::base::error::Error;
+use crate::base::{error::Error, span::span};
 
 /// A change that stands and was verified; in a dry run, one that would.
 pub struct Verified {
@@ -16,9 +17,11 @@ pub struct Verified {
 impl Committed {
     /// Verifies the change. Whatever fails once it was made, it does not stay unverified: it is undone with all that came after it.
     pub fn verify(self, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) -> Result<Verified, Error> {
+        let span = span!("verify", error = Empty).entered();
         match proof.verify(pipeline, self.transaction()) {
             Ok(output) => Ok(Verified { output }),
             Err(error) => Err({
+                span.record("error", error.code().as_str());
                 let Pipeline { ledger, recorder, .. } = pipeline;
                 ledger.undo_unverified(recorder, self.first(), error)
             }),

@@ -1,12 +1,14 @@
 //! How a run ends: undone if it failed, sealed in any case.
 
 use serde_json::{Value, json};
+use tracing::Span;
 
 use super::outcome::listed;
 use crate::{
     base::{
         error::{Code, Error},
         hash::Sha256,
+        span::span,
     },
     host::{
         Agent, Host, Preview, Sink,
@@ -43,6 +45,8 @@ impl<'a> Host<'a> {
     /// Ends the run: looks at its commitments if it went well, undoes a failed one, writes the summary, seals the record, frees the
     /// locks.
     pub fn finish(mut self, outcome: Result<Value, Error>, sink: &mut dyn Sink) -> Result<Finished, Error> {
+        let _run = self.tally.span.clone().entered();
+        let _finish = span!("finish").entered();
         self.recorder.ends = true;
         // A run that goes on and comes to its end before what it did already has done something else.
         let missed = self.recorder.past.as_ref().filter(|past| outcome.is_ok() && past.is_ahead());
@@ -59,7 +63,8 @@ impl<'a> Host<'a> {
         };
         let outcome = outcome.and_then(|result| self.ledger.refuse_unproven(&self.recorder).map(|()| result));
         let outcome = if goes_on { outcome } else { self.tally.unverified.outcome(outcome) };
-        let outcome = outcome.and_then(|result| self.pledges().verify_commitments(sink).map(|()| result));
+        let mut verify = || span!("commitments").in_scope(|| self.pledges().verify_commitments(sink));
+        let outcome = outcome.and_then(|result| verify().map(|()| result));
         // Those of a client are its own, and it says nothing of their end.
         let has_agents = self.run.origin != Origin::Client;
         let outcome = if goes_on || !has_agents { outcome } else { self.tally.end_agents(outcome, sink) };
@@ -75,6 +80,7 @@ impl<'a> Host<'a> {
         evaluated: &Evaluated,
     ) -> Result<Finished, Error> {
         self.recorder.ends = true;
+        let _run = self.tally.span.clone().entered();
         let _section = (self.ledger.transaction_count > 0).then(|| self.run.context.options.critical.entered());
         // A run ends with a sealed record, whether or not its patch can be rendered again.
         let (outcome, Written { preview, patch, withheld }) =
@@ -139,6 +145,7 @@ impl<'a> Host<'a> {
     /// A run that failed by itself is undone first, so that the evaluators see which changes were rolled back. A run that goes on
     /// later is not judged.
     fn evaluate_outcome(&mut self, outcome: Result<Value, Error>) -> (Result<Value, Error>, Evaluated) {
+        let _span = span!("evaluate").entered();
         let mut keeps = self.run.keeps_changes(self.tally.rejected);
         let (outcome, judged) = match outcome {
             Err(error) if self.goes_on(&error) => return (Err(error), Evaluated::default()),
@@ -176,6 +183,8 @@ impl<'a> Host<'a> {
     }
 
     fn seal(mut self, finished: &Finished, evaluated: &Evaluated, patch: Option<FileRef>) -> Result<(), Error> {
+        let _seal = span!("seal").entered();
+        tell_end(&self.tally.span, finished);
         // A suspended run goes on: nothing is to be said of it as a whole yet.
         let is_over = finished.state != State::Suspended;
         let metrics = self.tally.metrics.iter().map(|(name, value)| (name.clone(), Free(value.clone())));
@@ -317,6 +326,16 @@ fn write_agents(recorder: &Recorder<'_>, agents: &[Agent]) -> Result<Option<File
     let path = format!("agents/{}.json", recorder.past.as_ref().map_or(1, history::Past::session));
     recorder.folder.write(&path, &bytes)?;
     Ok(Some(FileRef { path, sha256: Sha256::of(&bytes) }))
+}
+
+/// Records the end of a run in its span.
+fn tell_end(run: &Span, finished: &Finished) {
+    run.record("state", finished.state.as_str());
+    run.record("files", finished.files_changed);
+    run.record("lines", finished.diff_lines);
+    if let Some(error) = &finished.error {
+        run.record("error", error.code().as_str());
+    }
 }
 
 /// The error of a run whose record could not be closed.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tracing::Span;
 
 use super::{
     history::Past,
@@ -16,6 +17,7 @@ use crate::{
     base::{
         call::Call,
         error::{Code, Error},
+        span::span,
         text::{counted, first_file},
     },
     host::{
@@ -32,6 +34,7 @@ use crate::{
         perform,
         recorder::Recorder,
         terms::Terms,
+        wiring::run_span,
     },
     record::{
         self, Chain, Keeper, Note, RunFolder,
@@ -125,9 +128,12 @@ impl<'a> Host<'a> {
         resumption: Resumption,
         sink: &mut dyn Sink,
     ) -> Result<Self, Error> {
+        let span = run_span(true);
+        let _run = span.clone().entered();
+        let _start = span!("start").entered();
         let opened = open(context, run, sink)?;
         let ended = opened.past.was_ending();
-        let (mut host, recorded) = Host::reopen(context, opened, Some(current), resumption.yes)?;
+        let (mut host, recorded) = Host::reopen((context, span), opened, Some(current), resumption.yes)?;
         if ended {
             let error = taken_back();
             return Err(host
@@ -160,7 +166,7 @@ impl<'a> Host<'a> {
     /// The host of a run whose record is opened again, and the policy that it began under. Without one of now, that is in force:
     /// what only undoes the run is not judged.
     fn reopen(
-        context: &'a Context,
+        (context, span): (&'a Context, Span),
         opened: Opened,
         current: Option<&Policy>,
         yes: bool,
@@ -198,7 +204,7 @@ impl<'a> Host<'a> {
             past: Some(past),
         };
         let run = Terms { context, policy, rules, flags, origin, seed: started.seed, budget, deadline };
-        let mut host = Host { confirmations: kept.0, commitments: kept.1, ..Host::of(run, recorder, ledger) };
+        let mut host = Host { confirmations: kept.0, commitments: kept.1, ..Host::of(run, recorder, ledger, span) };
         let (spent, elapsed_ms) = counted.2;
         host.take_in(spent, elapsed_ms)?;
         let doubted = proof::doubt_grants(&host.run, &host.recorder, &mut host.confirmations);
@@ -384,9 +390,11 @@ pub fn resume_call(
 
 /// Undoes a run that waits, since a person refuses what it waits for.
 pub fn reject(context: &Context, run: &str, ruling: &Ruling, sink: &mut dyn Sink) -> Result<Finished, Error> {
+    let span = run_span(true);
+    let _run = span.clone().entered();
     let opened = open(context, run, sink)?;
     let ended = opened.past.was_ending();
-    let (mut host, recorded) = Host::reopen(context, opened, None, false)?;
+    let (mut host, recorded) = Host::reopen((context, span), opened, None, false)?;
     let Ruling { id, by, reason } = ruling;
     let begun = match host.confirmations.pending(id) {
         // It was rejected before, and died while it was undone.

@@ -12,6 +12,7 @@ use crate::{
         error::{Code, Error},
         frame::Isolation,
         hash::Sha256,
+        span::span,
     },
     host::{
         Context, Event, Flags, Host, Sink,
@@ -20,6 +21,7 @@ use crate::{
         life::request::{Asked, Request},
         recorder::Recorder,
         terms::Terms,
+        wiring::run_span,
     },
     record::{
         Chain, FileRef, Keeper, Note,
@@ -31,6 +33,9 @@ use crate::{
 impl<'a> Host<'a> {
     /// Starts a run: finishes what a crash left, checks that the tree is clean, opens the record.
     pub fn start(context: &'a Context, request: Request, sink: &mut dyn Sink) -> Result<Self, Error> {
+        let span = run_span(false);
+        let _run = span.clone().entered();
+        let _start = span!("start").entered();
         context.runs.prepare()?;
         recover_dead(context, sink)?;
         check_flags(&request.policy, request.flags)?;
@@ -58,7 +63,7 @@ impl<'a> Host<'a> {
         };
         let (flags, seed, policy) = (request.flags, request.seed, request.policy);
         let run = Terms { context, policy, rules, flags, origin, seed, budget, deadline };
-        let mut host = Host::of(run, recorder, Ledger::new(context, lease));
+        let mut host = Host::of(run, recorder, Ledger::new(context, lease), span);
         host.note_start(&request.asked, &text, git.head.as_deref())?;
         sink.event(Event::RunStarted { run: host.recorder.run_id().to_owned() });
         host.bound_to_policy(&request.asked, sink)

@@ -33,6 +33,8 @@ impl Stock {
             Kind::File | Kind::Folder if protected::is_hidden_folder(path.file_name()) => Visit::Take,
             Kind::Folder if scope.is_scratch_folder(path) => Visit::Take,
             Kind::Folder => Visit::TakeAndEnter,
+            // They come and go beside the files of a transaction, and beside a trace. No command may write one.
+            Kind::File | Kind::Link if protected::is_temporary(path.file_name()) => Visit::Skip,
             Kind::File | Kind::Link if scope.may_write(path) && !scope.is_scratch(path) => Visit::Take,
             Kind::File | Kind::Link | Kind::Other => Visit::Skip,
         })?;

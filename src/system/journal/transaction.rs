@@ -2,6 +2,8 @@
 
 use std::{os::fd::OwnedFd, sync::atomic::Ordering};
 
+use tracing::Span;
+
 use super::{
     Journal,
     entry::{self, Files, Intent},
@@ -16,6 +18,7 @@ use crate::{
         change::{Content, Entry},
         error::{Code, Error},
         path::{RepoPath, link, protected},
+        span::span,
     },
     system::workspace::{Workspace, parallel_map_with},
 };
@@ -41,6 +44,7 @@ impl Journal<'_> {
         targets: &[Target<'_>],
         before_commit: BeforeCommit<'_>,
     ) -> Result<(), Error> {
+        let _span = transaction_span(transaction, targets).entered();
         let devices = self.check_all(transaction, targets)?;
         let own = entry::device(self.run_folder)?;
         let mut apart = devices.into_iter().flatten().any(|device| device != own);
@@ -183,6 +187,13 @@ pub(super) fn check_place(folders: &mut Folders<'_>, target: &Target<'_>) -> Res
     Ok(found.map(|found| found.metadata.identity.0))
 }
 
+/// The span of a transaction.
+fn transaction_span(transaction: &Transaction<'_>, targets: &[Target<'_>]) -> Span {
+    let bytes: usize = targets.iter().filter_map(|target| target.after).map(|after| after.bytes.len()).sum();
+    let Transaction { name, undoes, .. } = *transaction;
+    span!("transaction", transaction = name, files = targets.len(), bytes, undoes)
+}
+
 /// The result of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exchange {
@@ -213,13 +224,13 @@ impl Work<'_> {
         self.files.write_intent(self.intent, touches)?;
         self.files.make_pack()?;
         let pack = open_folder(&self.files.pre_images())?;
-        let looks = self.prepare_all(&pack)?;
+        let looks = span!("prepare").in_scope(|| self.prepare_all(&pack))?;
         self.files.write_pack(self.intent, self.transaction.patch)?;
         self.sync(Some(&pack))?;
         self.faults().before("before commit")?;
         self.check_stop()?;
         (self.before_commit)()?;
-        if self.replace_all(&looks, &pack)? == Exchange::Impossible {
+        if span!("replace").in_scope(|| self.replace_all(&looks, &pack))? == Exchange::Impossible {
             return Ok(Exchange::Impossible);
         }
         self.sync(None)?;
@@ -239,6 +250,7 @@ impl Work<'_> {
     }
 
     fn sync(&self, pack: Option<&OwnedFd>) -> Result<(), Error> {
+        let _span = span!("sync").entered();
         let paths = self.targets.iter().map(|target| target.path);
         tree::sync_around(self.journal.workspace, pack, paths, self.faults())
     }

@@ -6,12 +6,14 @@
 use std::collections::VecDeque;
 
 use serde_json::Value;
+use tracing::field::Empty;
 
 use super::{flight::Flight, models::Requests};
 use crate::{
     base::{
         call::Call,
         error::{Code, Error},
+        span::span,
     },
     host::{
         Host, Position, Sink,
@@ -53,7 +55,9 @@ impl Host<'_> {
             self.recorder.record_call(position, answered)??;
             return Ok(self.models.streams.add(Open::Told(Told(told.into_events()))));
         }
-        match self.begin_stream(position, &call, &verdict, sink) {
+        let span =
+            span!(in &self.tally.span, "stream", name = call.name(), position = position.as_str(), error = Empty);
+        match span.in_scope(|| self.begin_stream(position, &call, &verdict, sink)) {
             Ok(flight) => {
                 let live = Live {
                     position: position.clone(),
@@ -61,6 +65,7 @@ impl Host<'_> {
                     verdict,
                     watch,
                     flight,
+                    span,
                     waiting: VecDeque::new(),
                     told: 0,
                     noted: 0,
@@ -69,6 +74,7 @@ impl Host<'_> {
             }
             Err(error) if error.code() == Code::Diverged => Err(error),
             Err(error) => {
+                span.record("error", error.code().as_str());
                 self.turn.waits = error.code().waits();
                 let result = Err(error);
                 let cost = std::mem::take(&mut self.turn.reserved);
@@ -151,7 +157,8 @@ impl Requests<'_, '_> {
     fn record_left(&mut self) -> Result<(), Error> {
         self.turn.waits = false;
         for Left { live, taken, demand } in std::mem::take(&mut self.models.streams.left) {
-            let Live { position, call, verdict, watch, flight, .. } = *live;
+            let Live { position, call, verdict, watch, flight, span, .. } = *live;
+            let _entered = span.enter();
             let transcript = flight.closed(taken);
             let cost = Cost { demand, ..Cost::default() };
             let result = Ok(transcript.value());

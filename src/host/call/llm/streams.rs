@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
+use tracing::Span;
 
 use crate::{
     base::{
@@ -54,6 +55,8 @@ pub(super) struct Live {
     pub(super) verdict: Verdict,
     pub(super) watch: Stopwatch,
     pub(super) flight: Flight,
+    /// The span from its begin to its record.
+    pub(super) span: Span,
     /// Events that were not told yet.
     pub(super) waiting: VecDeque<Value>,
     /// How many were told.
