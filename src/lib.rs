@@ -91,7 +91,7 @@ pub use self::{
         apply, gate, prompt,
     },
     system::{
-        policy::{BudgetCeiling, Policy},
+        policy::Policy,
         process::{Isolation, Program},
         workspace::Workspace,
     },

@@ -6,12 +6,17 @@ use std::collections::BTreeMap;
 
 use crate::{
     base::{
-        error::{Code, Error, Location},
+        error::{Code, Error},
         frame::Use,
         path::RepoPath,
     },
     host::Context,
-    script::{Loaded, Rejected, foreseen::beyond_policy, list::meant, load_script},
+    script::{
+        Loaded, Rejected,
+        foreseen::{at, beyond_policy},
+        list::meant,
+        load_script,
+    },
     system::policy::{Ceiling, Policy},
 };
 
@@ -162,13 +167,5 @@ fn list<'a>(ceiling: &'a Ceiling, permission: &str) -> &'a [String] {
         "llm" => &ceiling.llm,
         "network" => &ceiling.network,
         _ => &ceiling.write,
-    }
-}
-
-/// The error with its place, if that is known.
-pub(super) fn at(error: Error, place: Option<&Location>) -> Error {
-    match place {
-        Some(place) => error.at(place.clone()),
-        None => error,
     }
 }

@@ -1,9 +1,9 @@
 //! The permissions and budgets of a header that the policy of the workspace does not give, known before anything runs.
 
-use super::{check::at, load::Loaded};
+use super::load::Loaded;
 use crate::{
     base::{
-        error::{Code, Error},
+        error::{Code, Error, Location},
         path::RepoPath,
     },
     system::policy::Policy,
@@ -66,4 +66,12 @@ pub(super) fn beyond_policy(loaded: &Loaded, policy: &Policy) -> Vec<Error> {
         found.push(warning(&key, message, hint));
     }
     found
+}
+
+/// The error with its place, if that is known.
+pub(super) fn at(error: Error, place: Option<&Location>) -> Error {
+    match place {
+        Some(place) => error.at(place.clone()),
+        None => error,
+    }
 }

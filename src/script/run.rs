@@ -36,8 +36,8 @@ pub struct Invocation {
     pub tapes: Tapes,
     /// True if it runs only if `nrv.lock` approves it as it is, under a locked-down policy.
     pub locked: bool,
-    /// Budgets in place of those of its header; none may be above the policy's.
-    pub budget: BudgetCeiling,
+    /// Budgets in place of those of its header, such as `files=10`, in the form of `nrv.toml`; none may be above the policy's.
+    pub budget: Vec<String>,
 }
 
 impl Default for Invocation {
@@ -49,7 +49,7 @@ impl Default for Invocation {
             flags: Flags::default(),
             tapes: Tapes::Policy,
             locked: false,
-            budget: BudgetCeiling::default(),
+            budget: Vec::new(),
         }
     }
 }
@@ -109,8 +109,9 @@ pub(super) fn read_source(context: &Context, path: &RepoPath) -> Result<String, 
 pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mut dyn Sink) -> Result<Finished, Error> {
     let ceiling = &loaded.header.ceiling;
     let header = invocation.locked.then_some(&ceiling.budget);
-    invocation.budget.check_below(&context.policy, header)?;
-    let policy = policy(context, loaded, invocation.budget, invocation.locked)?;
+    let given = BudgetCeiling::from_words(&invocation.budget)?;
+    given.check_below(&context.policy, header)?;
+    let policy = policy(context, loaded, given, invocation.locked)?;
     let sources = loaded.sources.iter().map(|(path, text)| {
         let sha256 = loaded.hashes.get(path).copied().unwrap_or_else(|| crate::base::hash::Sha256::of(text.as_bytes()));
         (path.clone(), Source { sha256, text: text.clone() })

@@ -1,4 +1,4 @@
-//! What is known before a run begins: budgets of the command line, and what the policy refuses of a header.
+//! Facts that are known before a run begins: budgets of the command line, and what the policy refuses of a header.
 
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ nrv.apply.create(\"docs/a\", \"a\");
     assert_eq!(
         json!(beyond),
         json!([
-            "`npx` may not be started: no rule of `exec.allow` begins so (line 4 of `nrv.toml`)",
+            "`npx` may not be started: no rule of `exec.allow` begins so (line 3 of `nrv.toml`)",
             "`out/x` may not be written: `out/**` of `paths.deny` covers it (line 2 of `nrv.toml`)",
             "the policy has no tool `mcp.a.b`",
             "the policy has no provider `far`",

@@ -1,4 +1,5 @@
 //! `nrv run --commit`: one commit of exactly what the run changed, made by the user's git.
+#![expect(clippy::disallowed_methods, reason = "tests build trees")]
 
 use serde_json::{Value, json};
 

@@ -23,7 +23,6 @@ use crate::{
     },
     host::{Finished, Flags, count_sentence},
     script::{self, Checked, Invocation, Loaded, shipped},
-    system::policy::BudgetCeiling,
 };
 
 /// The exit code of a dry run with `--exit-code` that would change something.
@@ -82,7 +81,7 @@ pub(super) fn prepare(
             flags,
             tapes: recordings::tapes(here, arguments)?,
             locked: arguments.locked || here.is_locked(),
-            budget: BudgetCeiling::from_words(&arguments.budget)?,
+            budget: arguments.budget.clone(),
         },
     )))
 }

@@ -12,7 +12,7 @@ use crate::{
         path::RepoPath,
         text::first_file,
     },
-    host::{Context, StandingChange},
+    host::Context,
     record::RunFolder,
     system::{journal::Target, workspace::parallel_map},
 };
@@ -214,9 +214,9 @@ impl Restored {
         self.items.keys().cloned().collect()
     }
 
-    pub(in crate::host) fn into_changes(self) -> Vec<StandingChange> {
-        let change = |(path, item): (RepoPath, Item)| StandingChange { path, before: item.then, after: item.now };
-        self.items.into_iter().map(change).collect()
+    /// The files with their contents before and their states after, sorted by path.
+    pub(in crate::host) fn into_changes(self) -> impl Iterator<Item = (RepoPath, Option<Content>, Option<Stamp>)> {
+        self.items.into_iter().map(|(path, item)| (path, item.then, item.now))
     }
 
     /// The files, if all are as the transactions left them; else an error that names the others.

@@ -96,10 +96,7 @@ impl<'a> Host<'a> {
                 .map_err(|error| with_way_on(&self.recorder, error)),
             _ => outcome,
         };
-        let (result, error) = match outcome {
-            Ok(result) => (result, None),
-            Err(error) => (Value::Null, Some(error)),
-        };
+        let (result, error) = outcome.map_or_else(|error| (Value::Null, Some(error)), |result| (result, None));
         let (cassettes, error) = match self.models.recorded_replies() {
             Ok(recorded) => (recorded, error),
             Err(unkept) => (None, error.or(Some(unkept))),
@@ -108,11 +105,6 @@ impl<'a> Host<'a> {
             Some(preview) => preview.size(),
             None => (self.ledger.changed_files(0), self.run.budget.lines()),
         };
-        // A record that can't be read is reported when it is sealed.
-        let verified_by = match self.run.flags.dry_run || self.ledger.transactions.is_empty() {
-            true => Vec::new(),
-            false => finished::verified_by(&self.recorder.folder.records_of(MOVES).unwrap_or_default()),
-        };
         let finished = Finished {
             run: self.recorder.folder.id().to_owned(),
             state,
@@ -120,7 +112,7 @@ impl<'a> Host<'a> {
             mode: self.run.mode().to_owned(),
             files_changed,
             diff_lines,
-            verified_by,
+            verified_by: self.ledger.verified_by(&self.recorder),
             undone: self.ledger.undone,
             set_aside: self.ledger.set_aside,
             patch: patch.as_ref().map(|_| format!(".runs/{}/artifacts/run.patch", self.recorder.folder.id())),
@@ -231,6 +223,14 @@ impl<'a> Host<'a> {
 }
 
 impl Ledger<'_> {
+    /// The adapters whose verified changes stand. A record that can't be read is reported when it is sealed.
+    fn verified_by(&self, recorder: &Recorder<'_>) -> Vec<finished::Verified> {
+        if self.transactions.is_empty() {
+            return Vec::new();
+        }
+        finished::verified_by(&recorder.folder.records_of(MOVES).unwrap_or_default())
+    }
+
     /// Undoes a run that failed; the error, with what came of undoing it.
     fn undo_failed(&mut self, recorder: &mut Recorder<'_>, error: Error) -> Error {
         match self.undo(recorder, 0) {

@@ -19,7 +19,7 @@ pub struct StandingChange {
     pub path: RepoPath,
     /// Its content before the run; none if it did not exist.
     pub before: Option<Content>,
-    /// What the run left; none if it removed the file.
+    /// Its state after the run; none if the run removed it.
     pub after: Option<Stamp>,
 }
 
@@ -35,5 +35,5 @@ pub fn standing_changes(context: &Context, folder: &RunFolder) -> Result<Vec<Sta
             .detail("files", names)
             .hint("commit these files by hand, or roll the run back and run it again"));
     }
-    Ok(restored.into_changes())
+    Ok(restored.into_changes().map(|(path, before, after)| StandingChange { path, before, after }).collect())
 }

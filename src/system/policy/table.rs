@@ -153,7 +153,7 @@ macro_rules! table {
         $(#[$attr:meta])*
         $field:ident: $type:ty = $default:expr, $merge:expr, $doc:literal $(, $form:expr $(, $later:ident)?)?;
     )* }) => {
-        /// Limits of a header; none: the policy's.
+        /// Limits of a header or a command line; none: the policy's.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct $ceiling { $(#[doc = $doc] pub $field: Option<u64>,)* }

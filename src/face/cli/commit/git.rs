@@ -137,8 +137,8 @@ impl<'a> Git<'a> {
         Ok((done.status == Some(0) && !text.is_empty()).then_some(text))
     }
 
-    /// The path of a file from the top of the work tree.
-    pub(super) fn from_top(&self, path: &RepoPath) -> String {
+    /// The path of a file below the top of the work tree.
+    pub(super) fn below_top(&self, path: &RepoPath) -> String {
         format!("{}{path}", self.prefix)
     }
 

@@ -67,29 +67,7 @@ fn hook(
         writes: vec!["**".to_owned()],
         ..Run::default()
     };
-    let options = &context.options;
-    let done = exec::prepare(
-        exec::Context {
-            view: context.view(),
-            exec: &context.policy.settings().exec,
-            environment: &options.environment,
-            supervisor: &options.program,
-            run,
-            from_workspace: true,
-            variables: &[],
-            permitted: &[],
-            discard: false,
-            dry_run: true,
-            timeout_ms: PATIENCE_MS,
-            threads: options.threads,
-            cancel: &options.cancel,
-            critical: &options.critical,
-            output: None,
-        },
-        &command,
-    )
-    .and_then(|prepared| prepared.run(&mut |_| Ok(())))
-    .map_err(|error| failed(name, error.message()))?;
+    let done = confined(here, run, &command).map_err(|error| failed(name, error.message()))?;
     if done.ended.status != Some(0) {
         let stderr = done.ended.stderr.tail.as_ref().unwrap_or(&done.ended.stderr.head);
         let said = String::from_utf8_lossy(stderr);
@@ -101,6 +79,29 @@ fn hook(
         return Err(failed(name, &format!("it would change {named}, and a commit holds what the run left")));
     }
     Ok(message.map(|_| String::from_utf8_lossy(&done.ended.stdout.head).into_owned()))
+}
+
+/// Runs a command on a view of the tree, in which its changes stay.
+fn confined(here: &Here, run: &str, command: &Run) -> Result<exec::Done, Error> {
+    let (context, options) = (&here.context, &here.context.options);
+    let ctx = exec::Context {
+        view: context.view(),
+        exec: &context.policy.settings().exec,
+        environment: &options.environment,
+        supervisor: &options.program,
+        run,
+        from_workspace: true,
+        variables: &[],
+        permitted: &[],
+        discard: false,
+        dry_run: true,
+        timeout_ms: PATIENCE_MS,
+        threads: options.threads,
+        cancel: &options.cancel,
+        critical: &options.critical,
+        output: None,
+    };
+    exec::prepare(ctx, command)?.run(&mut |_| Ok(()))
 }
 
 fn failed(name: &str, why: &str) -> Error {

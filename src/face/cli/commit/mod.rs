@@ -247,7 +247,7 @@ fn commit(
     changes.retain(|change| !ignored.contains(&change.path));
     check_before(git, &changes)?;
     let paths: BTreeSet<RepoPath> = changes.into_iter().map(|change| change.path).collect();
-    let own: BTreeSet<String> = paths.iter().map(|path| git.from_top(path)).collect();
+    let own: BTreeSet<String> = paths.iter().map(|path| git.below_top(path)).collect();
     let foreign_staged: BTreeSet<String> = git.staged()?.difference(&own).cloned().collect();
     if !foreign_staged.is_empty() {
         return Err(foreign(&foreign_staged));
