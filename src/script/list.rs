@@ -90,6 +90,11 @@ pub(super) fn meant(context: &Context, path: &RepoPath, error: Error) -> Error {
     let is_it =
         |known: &&str| known.strip_suffix(&name).is_some_and(|folder| folder.is_empty() || folder.ends_with('/'));
     let names = || all.iter().map(RepoPath::as_str);
+    let bare = name.rsplit('/').next().and_then(|file| file.strip_suffix(ENDING)).unwrap_or_default();
+    let std_name = format!("std:{bare}");
+    if names().find(is_it).is_none() && shipped::workflow(&std_name).is_some() {
+        return error.hint(format!("`{std_name}` is shipped with nrv: `nrv run {std_name}` runs it"));
+    }
     match names().find(is_it).or_else(|| nearest(&name, names())) {
         Some(known) => error.hint(format!("did you mean `{known}`?")),
         None => error.hint("`nrv scripts` lists the scripts of the workspace"),

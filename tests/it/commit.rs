@@ -177,7 +177,7 @@ fn a_waiting_run_is_committed_when_it_goes_on() {
     let asks = CHANGES.replace("nrv.apply.create(\"out", "nrv.gate.confirm(\"go on\", #{});\nnrv.apply.create(\"out");
     site.script("renew.rhai", &asks);
     let first = head(&site);
-    site.nrv(&["run", "renew.rhai", "--commit"]).exits(7).says("--commit` as well");
+    site.nrv(&["run", "renew.rhai", "--commit"]).exits(7).says("--commit` commits it");
     assert_eq!(head(&site), first);
     let resumed = site.nrv(&["resume", "last", "--approve", "c1", "--commit", "--json"]);
     let outcome: Value = serde_json::from_str(&resumed.stdout).unwrap_or_default();

@@ -96,3 +96,13 @@ fn a_change_that_the_script_asked_for_is_asked_for_once() {
     assert_eq!(granted(&site), [json!(["gate.confirm", "person"])]);
     assert!(site.tree() == before);
 }
+
+#[test]
+fn an_edit_that_no_confirmation_has_shown_is_asked_for_also_in_a_file_that_one_has_shown() {
+    let other = "nrv.apply.write(\"a.txt\", \"something else\\n\", nrv.files.sha256(\"a.txt\"));";
+    let (site, before) = site(&REVIEWS.replace("OTHER", other));
+    let Some(ran) = typed(&site, on_a_terminal(&site, &["run", "make.rhai"]), "y\nn\n") else { return };
+    ran.exits(3);
+    assert_eq!(granted(&site), [json!(["gate.confirm", "person"])]);
+    assert!(site.tree() == before);
+}

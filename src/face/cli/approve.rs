@@ -195,7 +195,7 @@ fn told(loaded: &Loaded, standing: &Standing, pin: &Pin, known: &[String]) -> St
         text.push_str(&format!("  Imports shipped modules, version {version}\n"));
     }
     text.push_str(&match pin.grants.as_slice() {
-        [] => "  Confirmations granted: none; without a person to ask, it is blocked\n".to_owned(),
+        [] => "  Confirmations granted: none; it waits for a person, and is blocked where `CI` is set\n".to_owned(),
         grants => format!("  Confirmations granted: {}\n", escape(&grants.join(", "))),
     });
     match standing {

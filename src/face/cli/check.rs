@@ -62,7 +62,9 @@ fn with_policy(here: &Here, mut checked: Checked) -> Checked {
 fn paths(here: &Here, arguments: &CheckArguments) -> Result<Vec<RepoPath>, Error> {
     let mut paths = Vec::new();
     let root = here.context.workspace.root();
-    for script in &arguments.scripts {
+    let all = [root.to_owned()];
+    let scripts = if arguments.scripts.is_empty() { &all[..] } else { &arguments.scripts };
+    for script in scripts {
         let is_root = here.absolute(script).strip_prefix(root).is_ok_and(|rest| rest.as_os_str().is_empty());
         let path = if is_root { None } else { Some(script_path(here, script)?) };
         let found = path.as_ref().map(|path| here.context.workspace.stat(path)).transpose()?.flatten();

@@ -22,6 +22,9 @@ const WHAT: &str = "definition files";
 /// The name under which all keys of the policy are listed.
 const POLICY: &str = "policy";
 
+/// The name under which all guides are listed.
+const ALL_GUIDES: &str = "guides";
+
 /// The most findings of a kind that are listed.
 const LISTED: usize = 12;
 
@@ -46,6 +49,7 @@ pub(super) fn docs(arguments: &DocsArguments, out: &mut Output) -> Result<u8, Er
         }
         Ok(entry) => {
             out.data(&entry.text());
+            tell_guide(&name, out);
             return Ok(0);
         }
         Err(unknown) => unknown,
@@ -58,9 +62,7 @@ pub(super) fn docs(arguments: &DocsArguments, out: &mut Output) -> Result<u8, Er
         } else {
             out.data(&of_policy.iter().map(|key| told(key)).collect::<String>());
         }
-        if GUIDES.iter().any(|guide| guide.name == name) {
-            out.say(&format!("`nrv docs {name}.md` is the guide."));
-        }
+        tell_guide(&name, out);
         return Ok(0);
     }
     if let Some(guide) = GUIDES.iter().find(|guide| guide.name == name.trim_end_matches(".md")) {
@@ -71,9 +73,23 @@ pub(super) fn docs(arguments: &DocsArguments, out: &mut Output) -> Result<u8, Er
         }
         return Ok(0);
     }
+    if name == ALL_GUIDES {
+        match out.is_json() {
+            true => out.document(&json!({"guides": GUIDES.iter().map(|guide| guide.name).collect::<Vec<_>>()})),
+            false => GUIDES.iter().for_each(|guide| out.line(&format!("{:<20} {}", guide.name, guide.title()))),
+        }
+        return Ok(0);
+    }
     // A name with parts is misspelt rather than a word of a guide.
     let is_name = name.contains(['.', '/']);
     (!is_name && search(&reference, &keys, &name, out)).then_some(0).ok_or(unknown)
+}
+
+/// Names the guide that has the same name as something else that was shown.
+fn tell_guide(name: &str, out: &mut Output) {
+    if GUIDES.iter().any(|guide| guide.name == name) {
+        out.say(&format!("`nrv docs {name}.md` is the guide."));
+    }
 }
 
 /// True if a key is the one that is asked for, or stands in the table that is. Chosen names are known as `NAME` or by any other.

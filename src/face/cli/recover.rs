@@ -60,6 +60,9 @@ pub(super) fn tell(here: &Here, done: &RolledBack, dry_run: bool, out: &mut Outp
         (1, false) => format!("1 file of run {run} is as it was before it."),
         (n, false) => format!("{n} files of run {run} are as they were before it."),
     });
+    if dry_run && !out.is_json() {
+        done.restored.iter().for_each(|path| out.line(&escape(path)));
+    }
     if let (true, false, Some(commit)) = (n > 0, dry_run, commit_of(here, run)) {
         let rollback = &done.finished.run;
         out.say(&format!(

@@ -36,7 +36,7 @@ pub(super) fn resume(here: &Here, arguments: &ResumeArguments, out: &mut Output)
     if let Some(Asked::Script { sources, .. }) = &asked {
         out.know_sources(&sources.iter().map(|(name, source)| (name.clone(), source.text.clone())).collect());
     }
-    let subject = host::overview(context, &folder).ok().map(|overview| subject_of(&overview));
+    let subject = host::overview(context, &folder).ok().map(|overview| subject_of(here, &overview));
     let wish = Wish::of(here, &arguments.commit, subject)?;
     let resumption = Resumption {
         approve: arguments.approve.as_ref().map(ruling),

@@ -122,6 +122,11 @@ impl Sink for Terminal<'_> {
                 if let Some(output) = output {
                     self.out.say_output(&output);
                 }
+                match status {
+                    Some(0) => {}
+                    Some(status) => self.out.say(&format!("It ended with status {status}.")),
+                    None => self.out.say("It was ended by a signal."),
+                }
             }
             Event::ModelAsked { provider, model } => {
                 tracing::info!("`{}` of `{}` was asked", escape(&model), escape(&provider));

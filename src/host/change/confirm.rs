@@ -16,7 +16,6 @@ use crate::{
         error::{Code, Error},
         hash::Sha256,
         json,
-        path::RepoPath,
         span::span,
         text::{counted, escape},
     },
@@ -157,8 +156,7 @@ impl Asking<'_, '_> {
         let flags = &self.run.flags;
         let is_asked = (*mode, *writes) == (ConfirmMode::Ask, ConfirmWrites::Ask) && approvers.is_none();
         let is_script = self.run.origin == Origin::Script && !flags.yes && !flags.dry_run;
-        let mut files = changes.changes().iter().map(|change| &change.path);
-        if !is_asked || !is_script || !self.sink.is_attended() || files.all(|file| self.confirmations.has_shown(file)) {
+        if !is_asked || !is_script || !self.sink.is_attended() || self.confirmations.has_shown(patch) {
             return Ok(());
         }
         let label = format!("write {}", counted(changes.changes().len(), "file"));
@@ -239,7 +237,7 @@ impl Asking<'_, '_> {
             return Ok(None);
         }
         let bound = self.bind(&subject)?;
-        let shown: Vec<RepoPath> = subject.patch.stats.iter().map(|stat| stat.path.clone()).collect();
+        let shown = subject.patch.edits();
         let Some(answered) = self.decide(&bound, subject)? else {
             let files = vec![bound.file()];
             self.recorder.note_confirmation(

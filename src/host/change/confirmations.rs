@@ -7,7 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::subject::{CONFIRM, DTA_APPLY, Subject};
+use super::{
+    patch::Patch,
+    subject::{CONFIRM, DTA_APPLY, Subject},
+};
 use crate::{
     base::{
         change::ChangeSet,
@@ -171,8 +174,8 @@ pub(in crate::host) struct Confirmations {
     would_ask: Vec<Question>,
     /// Of these the subjects that `nrv.gate.confirm` asked about and that were not used.
     promised: BTreeSet<String>,
-    /// The files whose change was shown and confirmed since this process began or resumed the run.
-    shown: BTreeSet<RepoPath>,
+    /// The edits of files that were shown and confirmed since this process began or resumed the run.
+    shown: BTreeSet<(RepoPath, Sha256)>,
 }
 
 impl Confirmations {
@@ -305,14 +308,15 @@ impl Confirmations {
         self.would_ask.push(Question { label: label.to_owned(), subject: subject.to_owned(), refused });
     }
 
-    /// Notes files whose change was shown and confirmed.
-    pub(in crate::host) fn show(&mut self, files: impl IntoIterator<Item = RepoPath>) {
-        self.shown.extend(files);
+    /// Notes edits that were shown and confirmed.
+    pub(in crate::host) fn show(&mut self, edits: BTreeSet<(RepoPath, Sha256)>) {
+        self.shown.extend(edits);
     }
 
-    /// True if a change of the file was shown and confirmed.
-    pub(in crate::host) fn has_shown(&self, file: &RepoPath) -> bool {
-        self.shown.contains(file)
+    /// True if each file's edit of a patch was shown and confirmed.
+    pub(in crate::host) fn has_shown(&self, patch: &Patch) -> bool {
+        let edits = patch.edits();
+        edits.len() == patch.stats.len() && edits.is_subset(&self.shown)
     }
 
     /// Takes a subject of a dry run as confirmed.

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::{
     base::{
-        diff::{self, Lines, ParseOptions, Stat},
+        diff::{self, FilePatch, Kind, Lines, ParseOptions, Stat},
+        hash::Sha256,
         path::RepoPath,
     },
     record::event::FileRow,
@@ -82,10 +83,44 @@ impl Patch {
         self.parts().flat_map(texts).collect()
     }
 
+    /// The edits of each part: a hash of the lines that it takes away and adds, with their numbers, whatever context is beside them.
+    /// A part that can't be read, such as that of a binary file, has none.
+    pub(in crate::host) fn edits(&self) -> BTreeSet<(RepoPath, Sha256)> {
+        let edit = |(part, stat): (&[u8], &Stat)| {
+            let read = diff::parse(part, &ParseOptions::default()).ok()?;
+            let [file] = read.files.as_slice() else { return None };
+            Some((stat.path.clone(), edit(file)))
+        };
+        self.parts().filter_map(edit).collect()
+    }
+
     /// The parts with their sizes, in the order of paths.
     pub(in crate::host) fn parts(&self) -> impl Iterator<Item = (&[u8], &Stat)> {
         self.parts.iter().map(|range| &self.bytes[range.clone()]).zip(&self.stats)
     }
+}
+
+/// The hash of an edit of a file: what becomes of it, and each line that goes or comes, with its number.
+fn edit(file: &FilePatch) -> Sha256 {
+    let mut text =
+        format!("{:?} {:?}\n", file.operation, file.new_mode.filter(|_| file.old_mode.is_some())).into_bytes();
+    for hunk in &file.hunks {
+        let (mut old, mut new) = (hunk.old.start, hunk.new.start);
+        for (kind, line) in hunk.lines() {
+            match kind {
+                Kind::Context => (old, new) = (old + 1, new + 1),
+                Kind::Removed => {
+                    text.extend(format!("-{old} ").bytes().chain(line.iter().copied()));
+                    old += 1;
+                }
+                Kind::Added => {
+                    text.extend(format!("+{new} ").bytes().chain(line.iter().copied()));
+                    new += 1;
+                }
+            }
+        }
+    }
+    Sha256::of(&text)
 }
 
 /// A diff of a plan as a part of a patch; none if it is not about the file that it is given for, and no other.

@@ -182,6 +182,11 @@ fn unknown_variable(name: &str, around: &Around<'_>) -> Option<String> {
         return Some(hint.to_owned());
     }
     let known = around.defined();
+    if around.names("const").contains(name) {
+        return Some(format!(
+            "`{name}` is a constant: in a function it is `global::{name}`; elsewhere define it before"
+        ));
+    }
     if known.contains(name) {
         return Some(format!(
             "`{name}` is defined where this can't see it: define it before, or give it to the function as an argument"

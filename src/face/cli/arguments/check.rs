@@ -13,8 +13,8 @@ use clap::Args;
 Exit codes:
   0 no errors, but perhaps warnings    1 a script can't run    3 a header lacks a permission that is needed")]
 pub(in crate::face::cli) struct CheckArguments {
-    /// Scripts, modules that scripts import, folders with them, or a policy
-    #[arg(required = true, value_name = "SCRIPT")]
+    /// Scripts, modules that scripts import, folders with them, or a policy [default: all scripts]
+    #[arg(value_name = "SCRIPT")]
     pub(in crate::face::cli) scripts: Vec<PathBuf>,
     /// Write SARIF 2.1.0 to stdout
     #[arg(long, conflicts_with = "json")]

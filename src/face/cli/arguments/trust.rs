@@ -39,7 +39,7 @@ pub(in crate::face::cli) struct TrustArguments {
 
 Commit nrv.lock. Where CI is set, or with `nrv run --locked`, only what it holds is run.")]
 pub(in crate::face::cli) struct ApproveArguments {
-    /// Scripts to approve, or none to pin the permissions of policies; with --check, scripts to check [default: all approved ones]
+    /// Scripts to approve, or none to pin the permissions of policies; with --check, scripts to check, or none for all approved ones
     pub(in crate::face::cli) scripts: Vec<PathBuf>,
     /// Write nothing; fail if a script differs from its approval
     #[arg(long, conflicts_with_all = ["grant", "no_grants", "remove", "yes"])]

@@ -251,7 +251,8 @@ impl<'a> Git<'a> {
     ) -> Result<(String, Option<String>), Error> {
         let left = branch.map(|branch| self.switch(branch)).transpose()?;
         let signs_off = self.answer(&["config", "--type=bool", "--get", "format.signOff"])?;
-        let mut arguments = vec!["commit", "--quiet", "--no-verify", "--cleanup=whitespace", "--message", message];
+        let message = format!("--message={message}");
+        let mut arguments = vec!["commit", "--quiet", "--no-verify", "--cleanup=whitespace", &message];
         if signs_off.as_deref() == Some("true") {
             arguments.push("--signoff");
         }

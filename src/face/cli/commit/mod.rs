@@ -23,7 +23,7 @@ use crate::{
         path::RepoPath,
         text::{counted, escape, first_file},
     },
-    host::{self, Finished, Overview, StandingChange, State, standing_changes},
+    host::{self, Asked, Finished, Overview, StandingChange, Started, State, standing_changes},
     record::RunFolder,
     system::{clock, git::commit_with_line},
 };
@@ -122,6 +122,16 @@ impl<'a> Wish<'a> {
         .hint("commit or stash them, or run without `--commit`"))
     }
 
+    /// The options as words of a command line.
+    fn words(&self) -> String {
+        let CommitOptions { commit, branch, with_hooks } = self.options;
+        let message = commit.as_deref().filter(|message| !message.is_empty());
+        let mut words = vec![message.map_or("--commit".to_owned(), |text| format!("--commit={}", word(text)))];
+        words.extend(branch.as_ref().map(|name| format!("--branch {}", word(name))));
+        words.extend(with_hooks.then(|| "--with-hooks".to_owned()));
+        escape(&words.join(" "))
+    }
+
     /// Makes the commit of a run that is done; none for another.
     pub(super) fn carry_out(
         &self,
@@ -129,18 +139,20 @@ impl<'a> Wish<'a> {
         finished: &Finished,
         out: &mut Output,
     ) -> Result<Option<Outcome>, Error> {
-        if finished.files_changed == 0 {
-            return Ok(None);
-        }
         if finished.mode != "apply" {
-            let place = self.options.branch.as_deref().map(|name| format!(" on a new branch {}", escape(name)));
-            out.say(&format!("A commit would be made{}.", place.unwrap_or_default()));
+            if finished.files_changed > 0 {
+                let place = self.options.branch.as_deref().map(|name| format!(" on a new branch {}", escape(name)));
+                out.say(&format!("A commit would be made{}.", place.unwrap_or_default()));
+            }
             return Ok(None);
         }
         if finished.state == State::Suspended {
-            out.say(&format!("It is committed when it is done: say `nrv resume {} --commit` as well.", finished.run));
+            out.say(&format!("It is not committed yet: `nrv resume {} {}` commits it.", finished.run, self.words()));
         }
-        if finished.state != State::Done {
+        if finished.state == State::Done && finished.files_changed == 0 {
+            out.say("No commit was made.");
+        }
+        if finished.state != State::Done || finished.files_changed == 0 {
             return Ok(None);
         }
         let folder = here.context.runs.open(&finished.run)?;
@@ -188,7 +200,8 @@ impl Outcome {
 
 /// `nrv runs commit`: makes the commit of a run that is over.
 pub(super) fn commit_run(here: &Here, arguments: &CommitRunArguments, out: &mut Output) -> Result<u8, Error> {
-    let folder = here.context.runs.open(&arguments.run)?;
+    let run = if arguments.run == "last" { last(here)? } else { arguments.run.clone() };
+    let folder = here.context.runs.open(&run)?;
     let overview = host::overview(&here.context, &folder)?;
     let is_done = overview.state == State::Done.as_str() && overview.mode == "apply";
     if !is_done {
@@ -204,7 +217,7 @@ pub(super) fn commit_run(here: &Here, arguments: &CommitRunArguments, out: &mut 
     }
     let outcome = match commit_of(here, &overview.run) {
         Some(id) => Outcome::Before { id },
-        None => commit(here, &git, &folder, options, Some(&subject_of(&overview)))?,
+        None => commit(here, &git, &folder, options, Some(&subject_of(here, &overview)))?,
     };
     if out.is_json() {
         out.document(&outcome);
@@ -213,9 +226,35 @@ pub(super) fn commit_run(here: &Here, arguments: &CommitRunArguments, out: &mut 
     Ok(outcome.exit_code())
 }
 
-/// The first line of the message for a run.
-pub(super) fn subject_of(run: &Overview) -> String {
-    if run.is_rollback { capitalised(&run.subject) } else { format!("Run {}", run.subject) }
+/// The latest run that changed files and is done; a rollback is one, too.
+fn last(here: &Here) -> Result<String, Error> {
+    let is_it = |run: &Overview| run.files_changed > 0 && run.mode == "apply" && run.state == State::Done.as_str();
+    let latest = host::overviews(&here.context)?.into_iter().rfind(is_it).map(|run| run.run);
+    latest
+        .ok_or_else(|| Error::new(Code::NotFound, "no run has changed anything").hint("`nrv runs list` shows the runs"))
+}
+
+/// The first line of the message for a run: the first line of its script's documentation, else what the run was.
+pub(super) fn subject_of(here: &Here, run: &Overview) -> String {
+    let started = here.context.runs.open(&run.run).and_then(|folder| Started::load(&folder));
+    let summary = match started.map(|started| started.asked) {
+        Ok(Asked::Script { path, sources, .. }) => sources.get(&path).and_then(|source| summary(&source.text)),
+        _ => None,
+    };
+    let of_run = || if run.is_rollback { capitalised(&run.subject) } else { format!("Run {}", run.subject) };
+    summary.unwrap_or_else(of_run)
+}
+
+/// A text as one word of a shell.
+fn word(text: &str) -> String {
+    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | '.'));
+    if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+/// The first line of a script's documentation.
+fn summary(text: &str) -> Option<String> {
+    let line = text.lines().find_map(|line| line.strip_prefix("//!"))?.trim();
+    (!line.is_empty()).then(|| line.to_owned())
 }
 
 fn capitalised(text: &str) -> String {
@@ -267,11 +306,9 @@ fn commit(
         Ok(Outcome::Made(Made { id, branch, files: files.len(), ignored: ignored.clone() }))
     });
     let made = made.inspect_err(|_| git.unstage(&paths))?;
-    // A file that somebody wrote in between is in the commit as they left it.
-    standing_changes(&here.context, folder).map_err(|error| {
-        let hint = "look at the commit with `git show`: a file was written while it was made";
-        error.hint(hint)
-    })?;
+    if let Err(error) = standing_changes(&here.context, folder) {
+        tracing::warn!("the commit may hold another change, since a file was written meanwhile: {}", error.message());
+    }
     Ok(made)
 }
 
