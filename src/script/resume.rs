@@ -16,7 +16,7 @@ use crate::{
         run::{self, go, origin},
         session::{Spare, Worker},
     },
-    system::policy::{Cassettes, Policy},
+    system::policy::{BudgetCeiling, Cassettes, Policy},
 };
 
 /// Resumes a run that waits, or whose process died, from its record; see [`Host::resume`].
@@ -72,7 +72,9 @@ pub fn resume(context: &Context, run: &str, resumption: Resumption, sink: &mut d
     let loaded = load_recorded(context, &RepoPath::parse(path)?, &started.asked)?;
     // A locked run resumes only if it is still approved.
     let locked = resumption.locked || started.is_locked();
-    let policy = run::policy(context, &loaded, started.given_budget(), locked)?;
+    // What the run began with holds besides; an approved script gets no more than its header.
+    let given = if locked { BudgetCeiling::default() } else { started.given_budget() };
+    let policy = run::policy(context, &loaded, given, locked)?;
     let tape = tape_of(context, folder.id(), &loaded.main, &policy, &resumption)?;
     let mut host = Host::resume(context, folder.id(), &policy, resumption, sink)?;
     if let Some(tape) = tape

@@ -184,3 +184,35 @@ fn a_waiting_run_is_committed_when_it_goes_on() {
     assert_eq!((resumed.code, &outcome["commit"]["files"]), (0, &json!(3)), "{}", resumed.stderr);
     assert_ne!(head(&site), first);
 }
+
+#[test]
+fn a_commit_removes_no_file_of_others_and_leaves_none_of_the_run_out() {
+    let site = site();
+    site.write("out.md/kept", "theirs\n");
+    site.commit();
+    let first = head(&site);
+    std::fs::remove_dir_all(site.path("out.md")).unwrap_or_default();
+    site.script(
+        "new.rhai",
+        "const WORKFLOW = #{ permissions: #{ write: [\"out.md\"] } };\nnrv.apply.create(\"out.md\", \"mine\\n\");\n",
+    );
+    site.git(&["reset", "-q", "--soft", &first]);
+    site.git(&["reset", "-q"]);
+    site.nrv(&["run", "new.rhai", "--yes", "--commit"]).exits(5).says("would remove `out.md/kept`");
+    assert_eq!((head(&site), site.git(&["diff", "--cached", "--name-only"])), (first, String::new()));
+    let site = self::site();
+    site.git(&["update-index", "--assume-unchanged", "pages/a.md"]);
+    run(&site, &["--commit"]).exits(0).says("Committed 3 files");
+}
+
+#[test]
+fn a_content_that_is_staged_alone_is_not_lost() {
+    let site = site();
+    run(&site, &[]).exits(0);
+    let left = site.read("pages/a.md");
+    site.write("pages/a.md", "staged alone\n");
+    site.git(&["add", "pages/a.md"]);
+    site.write("pages/a.md", left);
+    site.nrv(&["runs", "commit", "last"]).exits(5).says("`pages/a.md`");
+    assert_eq!(site.git(&["show", ":pages/a.md"]), "staged alone\n");
+}

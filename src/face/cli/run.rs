@@ -37,7 +37,8 @@ pub(super) fn run(here: &Here, arguments: &RunArguments, out: &mut Output) -> Re
         needs_dry_run(arguments.mutation, flags)?;
     }
     let Some((loaded, invocation)) = prepare(here, "run", &arguments.script, flags, out)? else { return Ok(0) };
-    let wish = Wish::of(here, &arguments.commit, loaded.summary())?;
+    let wish =
+        Wish::of(here, &arguments.commit, Some(loaded.summary().unwrap_or_else(|| format!("Run {}", loaded.main))))?;
     if let Some(wish) = &wish {
         wish.check_clean(here, &loaded.header.ceiling.write)?;
     }

@@ -119,14 +119,7 @@ impl Sink for Terminal<'_> {
             Event::CommandStarted { argv } => self.out.say(&format!("$ {}", command(&argv))),
             Event::CommandEnded { argv, status, duration_ms, output } => {
                 tracing::info!("{} ended with {status:?} after {duration_ms} ms", command(&argv));
-                if let Some(output) = output {
-                    self.out.say_output(&output);
-                }
-                match status {
-                    Some(0) => {}
-                    Some(status) => self.out.say(&format!("It ended with status {status}.")),
-                    None => self.out.say("It was ended by a signal."),
-                }
+                self.ended(status, output.as_deref());
             }
             Event::ModelAsked { provider, model } => {
                 tracing::info!("`{}` of `{}` was asked", escape(&model), escape(&provider));
@@ -192,6 +185,18 @@ fn command(argv: &[String]) -> String {
 }
 
 impl Terminal<'_> {
+    /// Shows the end of a command that failed.
+    fn ended(&mut self, status: Option<i32>, output: Option<&str>) {
+        if let Some(output) = output {
+            self.out.say_output(output);
+        }
+        match status {
+            Some(0) => {}
+            Some(status) => self.out.say(&format!("It ended with status {status}.")),
+            None => self.out.say("It was ended by a signal."),
+        }
+    }
+
     /// Asks until the answer is a valid letter.
     fn question(&mut self, question: &Question) -> Answer {
         let has_patch = !question.patch.is_empty();

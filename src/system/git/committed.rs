@@ -28,7 +28,7 @@ pub fn blob_name(content: &[u8], like: &str) -> Option<String> {
     Some(name.to_hex().to_string())
 }
 
-/// The newest commit, from the present one backwards, of which a line of the message is this one; none if there is none.
+/// The newest commit, from the present one backwards, whose message has this line in its last paragraph; none if there is none.
 ///
 /// Commits older than `since`, in seconds since 1970, are not searched.
 pub fn commit_with_line(
@@ -51,7 +51,8 @@ pub fn commit_with_line(
             let id = one.map_err(|error| unknown(&error.to_string()))?.id;
             let commit = opened.repository.find_commit(id).map_err(|error| unknown(&said(&error)))?;
             let message = commit.message_raw().map_err(|error| unknown(&error.to_string()))?;
-            if message.lines().any(|found| found == line.as_bytes()) {
+            let last = message.trim_end().rsplit_once_str("\n\n").map_or(message.trim_end(), |(_, last)| last);
+            if last.lines().any(|found| found == line.as_bytes()) {
                 return Ok(Some(id.to_hex().to_string()));
             }
         }

@@ -27,14 +27,23 @@ const PATIENCE_MS: u64 = 600_000;
 const MAX_OUTPUT: usize = 1 << 30;
 
 /// The variables of git that stay: who commits, and where the settings of the user and the system are. Others name another repository.
-const KEPT: &[&str] =
-    &["GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
+const KEPT: &[&str] = &["GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG"];
 
 /// Settings that outrank the user's: no watcher, nothing in the background, and no hook.
-const SETTINGS: &[&str] = &["core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false", NO_HOOKS];
+const SETTINGS: &[&str] = &[
+    "core.fsmonitor=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "commit.verbose=false",
+    "i18n.commitEncoding=UTF-8",
+    NO_HOOKS,
+];
 
 /// The setting without which git runs hooks, and with which it does not tell where they are.
 const NO_HOOKS: &str = "core.hooksPath=/dev/null";
+
+/// Lists the files of an index that differ from the present commit.
+const STAGED: &[&str] = &["diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-relative"];
 
 /// Files of a repository in the middle of something, and the command that is not finished.
 const UNFINISHED: &[(&str, &str)] = &[
@@ -87,6 +96,11 @@ impl<'a> Git<'a> {
 
     /// Runs git with this input; the caller looks at the status.
     fn run(&self, arguments: &[&str], stdin: Vec<u8>) -> Result<Captured, Error> {
+        self.run_with(arguments, stdin, None)
+    }
+
+    /// Runs git with this input and perhaps another index; the caller looks at the status.
+    fn run_with(&self, arguments: &[&str], stdin: Vec<u8>, index: Option<String>) -> Result<Captured, Error> {
         // Paths are what they are; a command that knows no such option gets them with `./` before.
         let literal = (arguments.first() != Some(&"check-ignore")).then_some("--literal-pathspecs");
         // A question for a place changes nothing, so that no hook follows it.
@@ -94,11 +108,13 @@ impl<'a> Git<'a> {
         let settings = SETTINGS.iter().filter(|setting| !(asks_place && **setting == NO_HOOKS));
         let settings = settings.flat_map(|setting| ["-c", setting]);
         let all = literal.into_iter().chain(settings).chain(arguments.iter().copied());
+        let mut env = self.env.clone();
+        env.extend(index.map(|index| ("GIT_INDEX_FILE".to_owned(), index)));
         let command = Command {
             program: Program::Path(self.program.clone()),
             args: all.map(Into::into).collect(),
             cwd: Some(self.here.context.workspace.root().to_owned()),
-            env: self.env.clone(),
+            env,
             stdin,
             timeout_ms: PATIENCE_MS,
             max_output: MAX_OUTPUT,
@@ -109,7 +125,12 @@ impl<'a> Git<'a> {
 
     /// The output of git; its message is the error.
     fn output(&self, arguments: &[&str], stdin: Vec<u8>) -> Result<Vec<u8>, Error> {
-        let done = self.run(arguments, stdin)?;
+        self.output_with(arguments, stdin, None)
+    }
+
+    /// The output of git, perhaps with another index; its message is the error.
+    fn output_with(&self, arguments: &[&str], stdin: Vec<u8>, index: Option<String>) -> Result<Vec<u8>, Error> {
+        let done = self.run_with(arguments, stdin, index)?;
         if done.status == Some(0) && !done.truncated {
             return Ok(done.stdout);
         }
@@ -154,8 +175,10 @@ impl<'a> Git<'a> {
 
     /// An error if nothing can be committed now: no identity, or another command that is not finished.
     pub(super) fn check_ready(&self) -> Result<(), Error> {
-        self.line(&["var", "GIT_COMMITTER_IDENT"])
-            .map_err(|error| error.hint("`git config user.name` and `git config user.email` have to name you"))?;
+        for who in ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"] {
+            self.line(&["var", who])
+                .map_err(|error| error.hint("`git config user.name` and `git config user.email` have to name you"))?;
+        }
         let root = self.here.context.workspace.root();
         for (file, command) in UNFINISHED {
             if root.join(self.place(file)?).exists() {
@@ -168,7 +191,8 @@ impl<'a> Git<'a> {
 
     /// An error if a branch of that name can't be made.
     pub(super) fn check_new_branch(&self, name: &str) -> Result<(), Error> {
-        if name.starts_with('-') || self.run(&["check-ref-format", "--branch", name], Vec::new())?.status != Some(0) {
+        // Git expands names such as `@{-1}`.
+        if name.starts_with('-') || self.answer(&["check-ref-format", "--branch", name])?.as_deref() != Some(name) {
             return Err(Error::new(Code::InvalidInput, format!("`{}` is no name of a branch", escape(name)))
                 .hint("`git check-ref-format --help` has the rules"));
         }
@@ -181,8 +205,7 @@ impl<'a> Git<'a> {
 
     /// The staged files that differ from the present commit, from the top of the work tree.
     pub(super) fn staged(&self) -> Result<BTreeSet<String>, Error> {
-        let arguments = ["diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-relative"];
-        Ok(names(&self.output(&arguments, Vec::new())?))
+        Ok(names(&self.output(STAGED, Vec::new())?))
     }
 
     /// The files that git ignores and does not track.
@@ -198,7 +221,7 @@ impl<'a> Git<'a> {
 
     /// The files that the present commit has below the workspace.
     pub(super) fn committed(&self) -> Result<BTreeMap<RepoPath, Committed>, Error> {
-        if self.answer(&["rev-parse", "--quiet", "--verify", "HEAD"])?.is_none() {
+        if !self.has_commit()? {
             return Ok(BTreeMap::new());
         }
         let output = self.output(&["ls-tree", "-r", "-z", "HEAD"], Vec::new())?;
@@ -221,50 +244,38 @@ impl<'a> Git<'a> {
         Ok(String::from_utf8_lossy(&found).trim() == object)
     }
 
-    /// A message with a trailer.
-    pub(super) fn with_trailer(&self, message: &str, trailer: &str) -> Result<String, Error> {
-        let text = format!("{message}\n").into_bytes();
-        let found = self.output(&["interpret-trailers", "--if-exists=addIfDifferent", "--trailer", trailer], text)?;
-        String::from_utf8(found).map_err(|_| Error::new(Code::InvalidInput, "the message is not UTF-8"))
+    /// Begins an index of its own with the present commit, so that nobody's index is touched before the commit is made.
+    pub(super) fn index(&self, run: &str) -> Result<Index<'_>, Error> {
+        let place = self.place(&format!("nrv-index-{run}"))?;
+        let index = Index { git: self, path: self.here.context.workspace.root().join(&place), place };
+        index.remove();
+        if self.has_commit()? {
+            index.output(&["read-tree", "HEAD"], Vec::new())?;
+        }
+        Ok(index)
     }
 
-    /// Stages files as they are in the tree.
-    pub(super) fn stage(&self, paths: &BTreeSet<RepoPath>) -> Result<(), Error> {
-        let names = joined(paths.iter().map(RepoPath::as_str));
-        self.output(&["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], names).map(drop)
+    fn has_commit(&self) -> Result<bool, Error> {
+        Ok(self.answer(&["rev-parse", "--quiet", "--verify", "HEAD"])?.is_some())
     }
 
-    /// Takes the staging of files back.
-    pub(super) fn unstage(&self, paths: &BTreeSet<RepoPath>) {
+    /// True if git takes executable bits from the tree.
+    pub(super) fn has_modes(&self) -> Result<bool, Error> {
+        Ok(self.answer(&["config", "--type=bool", "--get", "core.fileMode"])?.as_deref() != Some("false"))
+    }
+
+    /// Sets the entries of files in the user's index to those of the present commit.
+    pub(super) fn settle(&self, paths: &BTreeSet<RepoPath>) {
         let arguments = ["reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"];
         if let Err(error) = self.output(&arguments, joined(paths.iter().map(RepoPath::as_str))) {
-            tracing::warn!("{error}");
+            tracing::warn!("the commit is made, and `git reset` has to follow: {error}");
         }
     }
 
-    /// Commits these files, given from the top, and nothing else; the commit, and its branch.
-    pub(super) fn commit(
-        &self,
-        message: &str,
-        files: &BTreeSet<String>,
-        branch: Option<&str>,
-    ) -> Result<(String, Option<String>), Error> {
-        let left = branch.map(|branch| self.switch(branch)).transpose()?;
-        let signs_off = self.answer(&["config", "--type=bool", "--get", "format.signOff"])?;
-        let message = format!("--message={message}");
-        let mut arguments = vec!["commit", "--quiet", "--no-verify", "--cleanup=whitespace", &message];
-        if signs_off.as_deref() == Some("true") {
-            arguments.push("--signoff");
-        }
-        arguments.extend(["--only", "--pathspec-from-file=-", "--pathspec-file-nul"]);
-        let below = files.iter().map(|file| file.strip_prefix(&self.prefix).unwrap_or(file));
-        let made = self.output(&arguments, joined(below));
-        if let (Err(_), Some(left), Some(branch)) = (&made, left, branch) {
-            self.switch_back(&left, branch);
-        }
-        made.map_err(|error| error.hint("make `git commit` work here"))?;
-        let id = self.line(&["rev-parse", "HEAD"])?;
-        Ok((id, self.answer(&["symbolic-ref", "--quiet", "--short", "HEAD"])?))
+    /// The files of the user's index that differ from the tree, from the top of the work tree.
+    pub(super) fn unstaged(&self) -> Result<BTreeSet<String>, Error> {
+        let arguments = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-relative"];
+        Ok(names(&self.output(&arguments, Vec::new())?))
     }
 
     /// Makes a branch at the present commit and switches to it; what `HEAD` was. No file changes.
@@ -276,8 +287,11 @@ impl<'a> Git<'a> {
         if left.commit.is_some() {
             self.output(&["branch", "--no-track", branch, "HEAD"], Vec::new())?;
         }
-        self.output(&["symbolic-ref", "HEAD", &format!("refs/heads/{branch}")], Vec::new())?;
-        Ok(left)
+        let switched = self.output(&["symbolic-ref", "HEAD", &format!("refs/heads/{branch}")], Vec::new());
+        if switched.is_err() {
+            self.switch_back(&left, branch);
+        }
+        switched.map(|_| left)
     }
 
     /// Switches back after a commit that failed, and removes the branch.
@@ -294,6 +308,57 @@ impl<'a> Git<'a> {
         if let Err(error) = removed {
             tracing::warn!("{error}");
         }
+    }
+}
+
+/// An index of the present commit, in which the files of one run are staged. It is removed when it is dropped.
+pub(super) struct Index<'g> {
+    git: &'g Git<'g>,
+    path: PathBuf,
+    /// Its path, relative to the workspace or absolute.
+    pub(super) place: String,
+}
+
+impl Index<'_> {
+    fn output(&self, arguments: &[&str], stdin: Vec<u8>) -> Result<Vec<u8>, Error> {
+        let index = self.path.to_string_lossy().into_owned();
+        self.git.output_with(arguments, stdin, Some(index))
+    }
+
+    /// Stages files as they are in the tree; all files that then differ from the present commit, from the top of the work tree.
+    pub(super) fn stage(&self, paths: &BTreeSet<RepoPath>) -> Result<BTreeSet<String>, Error> {
+        let staged = joined(paths.iter().map(RepoPath::as_str));
+        self.output(&["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], staged)?;
+        Ok(names(&self.output(STAGED, Vec::new())?))
+    }
+
+    /// Commits what is staged; the commit, and its branch.
+    pub(super) fn commit(&self, message: &str, branch: Option<&str>) -> Result<(String, Option<String>), Error> {
+        let git = self.git;
+        let left = branch.map(|branch| git.switch(branch)).transpose()?;
+        let mut arguments = vec!["commit", "--quiet", "--no-verify", "--cleanup=whitespace", "--file=-"];
+        if git.answer(&["config", "--type=bool", "--get", "format.signOff"])?.as_deref() == Some("true") {
+            arguments.push("--signoff");
+        }
+        let made = self.output(&arguments, message.as_bytes().to_vec());
+        if let (Err(_), Some(left), Some(branch)) = (&made, left, branch) {
+            git.switch_back(&left, branch);
+        }
+        made.map_err(|error| error.hint("make `git commit` work here"))?;
+        let id = git.line(&["rev-parse", "HEAD"])?;
+        Ok((id, git.answer(&["symbolic-ref", "--quiet", "--short", "HEAD"])?))
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this file is git's, not the user's")]
+    fn remove(&self) {
+        let lock = self.path.with_extension("lock");
+        [&self.path, &lock].into_iter().for_each(|file| drop(std::fs::remove_file(file)));
+    }
+}
+
+impl Drop for Index<'_> {
+    fn drop(&mut self) {
+        self.remove();
     }
 }
 

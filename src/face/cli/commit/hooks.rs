@@ -11,26 +11,27 @@ use crate::{
 };
 
 /// Runs a hook without a message.
-const PLAIN: &str = r#"exec "$0""#;
+const PLAIN: &str = r#"export GIT_INDEX_FILE="$1"; exec "$0""#;
 
 /// Runs a hook with a file of the message, and writes the message to stdout.
-const WITH_MESSAGE: &str = r#"m=$(mktemp) && cat >"$m" && "$0" "$m" "$@" >&2 && cat "$m""#;
+const WITH_MESSAGE: &str =
+    r#"export GIT_INDEX_FILE="$1"; shift; m=$(mktemp) && cat >"$m" && "$0" "$m" "$@" >&2 && cat "$m""#;
 
 /// The time limit of a hook, in milliseconds.
 const PATIENCE_MS: u64 = 600_000;
 
 /// Runs the hooks that git runs before a commit; the message as they left it.
-pub(super) fn run(here: &Here, git: &Git<'_>, run: &str, message: &str) -> Result<String, Error> {
+pub(super) fn run(here: &Here, git: &Git<'_>, (run, index): (&str, &str), message: &str) -> Result<String, Error> {
     if !git.is_top() {
         return Err(Error::new(Code::InvalidInput, "hooks see the workspace, which is not the top of the repository")
             .hint("run nrv with `--root` at the top of the repository, or leave `--with-hooks` out"));
     }
-    hook(here, git, run, ("pre-commit", &[]), None)?;
-    let message = match hook(here, git, run, ("prepare-commit-msg", &["message"]), Some(message))? {
+    hook(here, git, (run, index), ("pre-commit", &[]), None)?;
+    let message = match hook(here, git, (run, index), ("prepare-commit-msg", &["message"]), Some(message))? {
         Some(edited) => edited,
         None => message.to_owned(),
     };
-    let edited = hook(here, git, run, ("commit-msg", &[]), Some(&message))?;
+    let edited = hook(here, git, (run, index), ("commit-msg", &[]), Some(&message))?;
     let message = edited.unwrap_or(message);
     if message.lines().any(|line| line == format!("{}: {run}", super::TRAILER)) {
         return Ok(message);
@@ -43,7 +44,7 @@ pub(super) fn run(here: &Here, git: &Git<'_>, run: &str, message: &str) -> Resul
 fn hook(
     here: &Here,
     git: &Git<'_>,
-    run: &str,
+    (run, index): (&str, &str),
     (name, args): (&str, &[&str]),
     message: Option<&str>,
 ) -> Result<Option<String>, Error> {
@@ -58,7 +59,7 @@ fn hook(
         return Ok(None);
     }
     let line = if message.is_some() { WITH_MESSAGE } else { PLAIN };
-    let words = ["-c", line, &place].into_iter().chain(args.iter().copied());
+    let words = ["-c", line, &place, index].into_iter().chain(args.iter().copied());
     let command = Run {
         program: "sh".to_owned(),
         args: words.map(str::to_owned).collect(),
@@ -78,7 +79,11 @@ fn hook(
     if let Some(named) = first_file(&changed) {
         return Err(failed(name, &format!("it would change {named}, and a commit holds what the run left")));
     }
-    Ok(message.map(|_| String::from_utf8_lossy(&done.ended.stdout.head).into_owned()))
+    let stdout = &done.ended.stdout;
+    if message.is_some() && stdout.tail.is_some() {
+        return Err(failed(name, "the message is longer than `exec.output`"));
+    }
+    Ok(message.map(|_| String::from_utf8_lossy(&stdout.head).into_owned()))
 }
 
 /// Runs a command on a view of the tree, in which its changes stay.

@@ -6,7 +6,7 @@
 mod git;
 mod hooks;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -25,7 +25,10 @@ use crate::{
     },
     host::{self, Asked, Finished, Overview, StandingChange, Started, State, standing_changes},
     record::RunFolder,
-    system::{clock, git::commit_with_line},
+    system::{
+        clock,
+        git::{commit_with_line, nested_above},
+    },
 };
 
 /// The trailer that names the run.
@@ -178,7 +181,7 @@ impl Outcome {
                 &made.ignored
             }
             Outcome::Nothing { ignored, .. } => {
-                out.say("No commit was made: every file is as the present commit has it.");
+                out.say("No commit was made: nothing that git may hold differs from the present commit.");
                 ignored
             }
             Outcome::Before { id } => return out.say(&format!("The run is committed already, as {id}.")),
@@ -281,35 +284,70 @@ fn commit(
     options: &CommitOptions,
     subject: Option<&str>,
 ) -> Result<Outcome, Error> {
-    let mut changes = standing_changes(&here.context, folder)?;
+    let changes = standing_changes(&here.context, folder)?;
+    check_nested(here, &changes)?;
     let ignored = git.ignored(&changes.iter().map(|change| change.path.clone()).collect())?;
-    changes.retain(|change| !ignored.contains(&change.path));
-    check_before(git, &changes)?;
-    let paths: BTreeSet<RepoPath> = changes.into_iter().map(|change| change.path).collect();
+    let paths: BTreeSet<RepoPath> =
+        changes.iter().map(|change| change.path.clone()).filter(|path| !ignored.contains(path)).collect();
     let own: BTreeSet<String> = paths.iter().map(|path| git.below_top(path)).collect();
-    let foreign_staged: BTreeSet<String> = git.staged()?.difference(&own).cloned().collect();
-    if !foreign_staged.is_empty() {
-        return Err(foreign(&foreign_staged));
+    let staged = git.staged()?;
+    let others: BTreeSet<String> = staged.difference(&own).cloned().collect();
+    if !others.is_empty() {
+        return Err(foreign(&others));
     }
-    let mut message = git.with_trailer(&message(options, subject), &format!("{TRAILER}: {}", folder.id()))?;
-    git.stage(&paths)?;
+    // A staged content that is not in the tree would be lost.
+    let unlike: BTreeSet<String> = git.unstaged()?.intersection(&staged).cloned().collect();
+    if !unlike.is_empty() {
+        return Err(foreign(&unlike));
+    }
+    let index = git.index(folder.id())?;
+    let files = index.stage(&paths)?;
     let ignored: Vec<RepoPath> = ignored.into_iter().collect();
-    let made = git.staged().and_then(|staged| {
-        let files: BTreeSet<String> = staged.intersection(&own).cloned().collect();
-        if files.is_empty() {
-            return Ok(Outcome::Nothing { files: 0, ignored: ignored.clone() });
-        }
-        if options.with_hooks {
-            message = hooks::run(here, git, folder.id(), &message)?;
-        }
-        let (id, branch) = git.commit(&message, &files, options.branch.as_deref())?;
-        Ok(Outcome::Made(Made { id, branch, files: files.len(), ignored: ignored.clone() }))
-    });
-    let made = made.inspect_err(|_| git.unstage(&paths))?;
+    if files.is_empty() {
+        return Ok(Outcome::Nothing { files: 0, ignored });
+    }
+    let beside: BTreeSet<String> = files.difference(&own).cloned().collect();
+    if let Some(named) = first_file(&beside.iter().collect::<Vec<_>>()) {
+        return Err(Error::new(
+            Code::DirtyTree,
+            format!("the commit would remove {named}, which the run did not change"),
+        )
+        .detail("files", beside.iter().map(String::as_str).collect::<Vec<_>>())
+        .hint("bring it back, or commit its removal first"));
+    }
+    check_before(git, &changes, &files)?;
+    let mut message = with_trailer(&message(options, subject), &format!("{TRAILER}: {}", folder.id()));
+    if options.with_hooks {
+        message = hooks::run(here, git, (folder.id(), &index.place), &message)?;
+    }
+    let (id, branch) = index.commit(&message, options.branch.as_deref())?;
+    git.settle(&paths);
     if let Err(error) = standing_changes(&here.context, folder) {
         tracing::warn!("the commit may hold another change, since a file was written meanwhile: {}", error.message());
     }
-    Ok(made)
+    Ok(Outcome::Made(Made { id, branch, files: files.len(), ignored }))
+}
+
+/// Refuses files in repositories within the repository: git takes none of them.
+fn check_nested(here: &Here, changes: &[StandingChange]) -> Result<(), Error> {
+    let (root, mut seen) = (here.context.workspace.root(), BTreeMap::new());
+    let found = changes.iter().find_map(|change| nested_above(root, &change.path, &mut seen));
+    found.map_or(Ok(()), |folder| {
+        Err(Error::new(Code::DirtyTree, format!("`{folder}` is a repository of its own, which the commit can't hold"))
+            .hint("commit there by hand"))
+    })
+}
+
+/// A message with a trailer, in the last paragraph if that has others.
+fn with_trailer(message: &str, trailer: &str) -> String {
+    let message = message.trim_end();
+    let last = message.rsplit_once("\n\n").map_or("", |(_, last)| last);
+    let is_trailer = |line: &str| {
+        let name = line.split_once(": ").map_or("", |(name, _)| name);
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let gap = if !last.is_empty() && last.lines().all(is_trailer) { "\n" } else { "\n\n" };
+    format!("{message}{gap}{trailer}\n")
 }
 
 /// The message that the user gives, or one of the subject.
@@ -324,14 +362,14 @@ fn message(options: &CommitOptions, subject: Option<&str>) -> String {
 }
 
 /// Refuses a commit that would hold changes from before the run: each earlier content has to be that of the present commit.
-fn check_before(git: &Git<'_>, changes: &[StandingChange]) -> Result<(), Error> {
-    let committed = git.committed()?;
+fn check_before(git: &Git<'_>, changes: &[StandingChange], files: &BTreeSet<String>) -> Result<(), Error> {
+    let (committed, has_modes) = (git.committed()?, git.has_modes()?);
     let mut others = Vec::new();
-    for StandingChange { path, before, .. } in changes {
+    for StandingChange { path, before, .. } in changes.iter().filter(|one| files.contains(&git.below_top(&one.path))) {
         let is_same = match (before, committed.get(path)) {
             (None, None) => true,
             (Some(before), Some(known)) => {
-                known.mode == mode_of(&before.stamp()) && git.is_of(path, before, &known.object)?
+                is_mode(&known.mode, &before.stamp(), has_modes) && git.is_of(path, before, &known.object)?
             }
             (None, Some(_)) | (Some(_), None) => false,
         };
@@ -349,12 +387,13 @@ fn check_before(git: &Git<'_>, changes: &[StandingChange]) -> Result<(), Error> 
         .hint("commit by hand the changes that belong together"))
 }
 
-/// The mode of a file in git's trees.
-fn mode_of(stamp: &Stamp) -> &'static str {
+/// True if a file has the mode that git's tree gives it; where git takes no executable bits from the tree, they don't count.
+fn is_mode(known: &str, stamp: &Stamp, has_modes: bool) -> bool {
     match (stamp.is_link(), stamp.mode & 0o100 != 0) {
-        (true, _) => "120000",
-        (false, true) => "100755",
-        (false, false) => "100644",
+        (true, _) => known == "120000",
+        (false, _) if !has_modes => known.starts_with("100"),
+        (false, true) => known == "100755",
+        (false, false) => known == "100644",
     }
 }
 
