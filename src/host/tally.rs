@@ -33,7 +33,7 @@ pub(super) struct Tally {
     /// The agents.
     pub(super) agents: Registry,
     pub(super) watch: Stopwatch,
-    /// The span of this session of the run.
+    /// The span of the run, from its start or its resumption to its seal.
     pub(super) span: Span,
 }
 

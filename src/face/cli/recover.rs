@@ -1,7 +1,7 @@
 //! `nrv rollback` and `nrv recover`: restore an earlier state of the tree.
 
 use super::{
-    Here, arguments::RollbackArguments, commit::commit_of, here::Place, output::Output, run::summarise,
+    Here, arguments::RollbackArguments, commit::commit_of, here::Place, output::Output, run::summarise, runs::latest,
     terminal::Terminal,
 };
 use crate::{
@@ -89,11 +89,7 @@ fn run_to_undo(here: &Here, run: &str) -> Result<String, Error> {
     if run != "last" {
         return Ok(run.to_owned());
     }
-    let overviews = host::overviews(&here.context)?;
-    let latest = overviews.into_iter().rfind(|run| run.files_changed > 0 && run.mode == "apply" && !run.is_rollback);
-    latest
-        .map(|run| run.run)
-        .ok_or_else(|| Error::new(Code::NotFound, "no run has changed anything").hint("`nrv runs list` shows the runs"))
+    latest(here, |run| !run.is_rollback)
 }
 
 pub(super) fn recover(here: &Here, out: &mut Output) -> Result<u8, Error> {

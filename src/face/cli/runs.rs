@@ -14,9 +14,17 @@ use crate::{
         error::{Code, Error},
         text::{counted, escape},
     },
-    host,
+    host::{self, Overview},
     record::{self, Record, Seal},
 };
+
+/// The latest run that changed files and is one of those that are wanted.
+pub(super) fn latest(here: &Here, is_wanted: impl Fn(&Overview) -> bool) -> Result<String, Error> {
+    let is_it = |run: &Overview| run.files_changed > 0 && run.mode == "apply" && is_wanted(run);
+    let found = host::overviews(&here.context)?.into_iter().rfind(is_it).map(|run| run.run);
+    found
+        .ok_or_else(|| Error::new(Code::NotFound, "no run has changed anything").hint("`nrv runs list` shows the runs"))
+}
 
 pub(super) fn list(here: &Here, state: Option<&str>, limit: Option<usize>, out: &mut Output) -> Result<u8, Error> {
     let mut overviews = host::overviews(&here.context)?;

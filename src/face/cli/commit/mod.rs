@@ -15,6 +15,7 @@ use super::{
     Here,
     arguments::{CommitOptions, CommitRunArguments},
     output::Output,
+    runs::latest,
 };
 use crate::{
     base::{
@@ -203,7 +204,11 @@ impl Outcome {
 
 /// `nrv runs commit`: makes the commit of a run that is over.
 pub(super) fn commit_run(here: &Here, arguments: &CommitRunArguments, out: &mut Output) -> Result<u8, Error> {
-    let run = if arguments.run == "last" { last(here)? } else { arguments.run.clone() };
+    let run = match arguments.run.as_str() {
+        // A rollback can be committed, too.
+        "last" => latest(here, |run| run.state == State::Done.as_str())?,
+        run => run.to_owned(),
+    };
     let folder = here.context.runs.open(&run)?;
     let overview = host::overview(&here.context, &folder)?;
     let is_done = overview.state == State::Done.as_str() && overview.mode == "apply";
@@ -227,14 +232,6 @@ pub(super) fn commit_run(here: &Here, arguments: &CommitRunArguments, out: &mut 
     }
     outcome.tell(out);
     Ok(outcome.exit_code())
-}
-
-/// The latest run that changed files and is done; a rollback is one, too.
-fn last(here: &Here) -> Result<String, Error> {
-    let is_it = |run: &Overview| run.files_changed > 0 && run.mode == "apply" && run.state == State::Done.as_str();
-    let latest = host::overviews(&here.context)?.into_iter().rfind(is_it).map(|run| run.run);
-    latest
-        .ok_or_else(|| Error::new(Code::NotFound, "no run has changed anything").hint("`nrv runs list` shows the runs"))
 }
 
 /// The first line of the message for a run: the first line of its script's documentation, else what the run was.
