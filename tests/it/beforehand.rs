@@ -52,6 +52,24 @@ fn a_budget_above_the_policy_or_of_another_form_is_refused_before_the_run() {
 }
 
 #[test]
+fn a_run_that_goes_on_locked_has_the_budget_of_its_header() {
+    let site = site("budget.files = 2\nci.confirm = 'ask'\n", MAKES);
+    site.nrv(&["approve", "make.rhai", "--yes"]).exits(0);
+    site.commit();
+    let before = site.tree();
+    site.nrv(&["run", "make.rhai", "--budget", "files=2"]).exits(7);
+    let locked = |arguments: &[&str]| {
+        let output = site.command(arguments).env("CI", "true").output().unwrap_or_else(|error| panic!("{error}"));
+        (output.status.code(), serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default())
+    };
+    // The policy differs, so that it is asked again.
+    assert_eq!(locked(&["resume", "last", "--json"]).0, Some(7));
+    let (code, ended) = locked(&["resume", "last", "--approve", "c2", "--json"]);
+    assert_eq!((code, &ended["error"]["details"]["limit"]), (Some(6), &json!(1)), "{ended}");
+    assert!(site.tree() == before, "its first change is undone");
+}
+
+#[test]
 fn all_that_the_policy_refuses_of_a_header_is_said_at_once_before_anything_starts() {
     let header = "const WORKFLOW = #{ permissions: #{ exec: [\"npx\", \"make\"], write: [\"docs/**\", \"out/x\"], calls: [\"mcp.a.b\"], llm: [\"far\"] },
     budget: #{ files: 100 } };

@@ -1,5 +1,8 @@
 //! `nrv run --commit`: one commit of exactly what the run changed, made by the user's git.
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -215,4 +218,44 @@ fn a_content_that_is_staged_alone_is_not_lost() {
     site.write("pages/a.md", left);
     site.nrv(&["runs", "commit", "last"]).exits(5).says("`pages/a.md`");
     assert_eq!(site.git(&["show", ":pages/a.md"]), "staged alone\n");
+}
+
+/// A folder with a `git` that kills the process that called it: at its call of that number, before or after its work.
+fn deadly_git(site: &Site, at: usize, after: bool) -> std::path::PathBuf {
+    let folder = site.root().with_file_name("deadly");
+    let git = String::from_utf8_lossy(&Command::new("which").arg("git").output().unwrap().stdout).trim().to_owned();
+    let (count, kill) = (folder.join("count"), format!("[ $n = {at} ] && kill -9 $PPID"));
+    let (first, last) = if after { ("", kill.as_str()) } else { (kill.as_str(), "") };
+    let text = format!(
+        "#!/bin/sh\necho x >> '{0}'\nn=$(wc -l < '{0}')\n{first}\n'{git}' \"$@\"\ncode=$?\n{last}\nexit $code\n",
+        count.display()
+    );
+    site.write("../deadly/git", text);
+    site.mode("../deadly/git", 0o755);
+    folder
+}
+
+#[test]
+fn a_commit_that_is_killed_at_any_call_of_git_is_made_once() {
+    let step = if std::env::var_os("NRV_LONG").is_some() { 1 } else { 4 };
+    for after in [false, true] {
+        for at in (1..200).step_by(step) {
+            let site = site();
+            let path = format!("{}:{}", deadly_git(&site, at, after).display(), std::env::var("PATH").unwrap());
+            let killed = site.command(&["run", "renew.rhai", "--yes", "--commit"]).env("PATH", path).output().unwrap();
+            if let Some(code) = killed.status.code() {
+                assert!(code == 0 && at > 10, "{at} {after}: {}", String::from_utf8_lossy(&killed.stderr));
+                break;
+            }
+            site.nrv(&["recover"]).exits(0);
+            if !site.path("out").exists() {
+                site.nrv(&["run", "renew.rhai", "--yes"]).exits(0);
+            }
+            site.nrv(&["runs", "commit", "last"]).exits(0);
+            assert_eq!(site.git(&["rev-list", "--count", "--grep=Nrv-Run", "HEAD"]).trim(), "1", "{at} {after}");
+            assert_eq!(site.git(&["status", "--short"]), "", "{at} {after}");
+            let files = site.git(&["show", "--name-status", "--format=", "--no-renames", "HEAD"]);
+            assert_eq!(files, "M\tpages/a.md\nD\tpages/b.md\nA\tpages/new [1].md\n", "{at} {after}");
+        }
+    }
 }

@@ -272,6 +272,29 @@ impl<'a> Git<'a> {
         }
     }
 
+    /// Sets those entries of files to the present commit that are still as before this commit, which holds them: of a run that was
+    /// killed when its commit was made.
+    pub(super) fn settle_left(&self, paths: &BTreeSet<RepoPath>, commit: &str) -> Result<(), Error> {
+        let staged = self.staged()?;
+        if paths.iter().all(|path| !staged.contains(&self.below_top(path))) {
+            return Ok(());
+        }
+        let before = match self.answer(&["rev-parse", "--quiet", "--verify", &format!("{commit}^")])? {
+            Some(before) => before,
+            None => self.line(&["hash-object", "-t", "tree", "--stdin"])?,
+        };
+        let since = names(&self.output(&[STAGED, &[before.as_str()]].concat(), Vec::new())?);
+        let is_left = |path: &&RepoPath| {
+            let name = self.below_top(path);
+            staged.contains(&name) && !since.contains(&name)
+        };
+        let left: BTreeSet<RepoPath> = paths.iter().filter(is_left).cloned().collect();
+        if !left.is_empty() {
+            self.settle(&left);
+        }
+        Ok(())
+    }
+
     /// The files of the user's index that differ from the tree, from the top of the work tree.
     pub(super) fn unstaged(&self) -> Result<BTreeSet<String>, Error> {
         let arguments = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-relative"];

@@ -224,7 +224,12 @@ pub(super) fn commit_run(here: &Here, arguments: &CommitRunArguments, out: &mut 
         git.check_new_branch(branch)?;
     }
     let outcome = match commit_of(here, &overview.run) {
-        Some(id) => Outcome::Before { id },
+        Some(id) => {
+            if let Ok(changes) = standing_changes(&here.context, &folder) {
+                git.settle_left(&changes.into_iter().map(|change| change.path).collect(), &id)?;
+            }
+            Outcome::Before { id }
+        }
         None => commit(here, &git, &folder, options, Some(&subject_of(here, &overview)))?,
     };
     if out.is_json() {
