@@ -454,3 +454,16 @@ fn arguments_and_names_of_files_are_no_commands_of_the_service_either() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("::error::x") && !said.lines().any(|line| line.trim_start().starts_with("::")), "{said}");
 }
+
+#[test]
+fn stdout_of_a_script_is_text_also_where_it_is_no_terminal() {
+    let site = site("");
+    workflow(
+        &site,
+        "nrv.ui.show(\"shown\\n\"); nrv.ui.table([#{ page: \"a.html\", links: 3 }]); nrv.ui.show(#{ pages: 1 });",
+    );
+    let ran = site.nrv(&["run", "first.rhai"]).exits(0);
+    assert_eq!(ran.stdout, "shown\nlinks  page\n3      a.html\n{\"pages\":1}\n");
+    let events = site.nrv(&["run", "first.rhai", "--events"]).exits(0).stdout;
+    assert!(events.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{events}");
+}

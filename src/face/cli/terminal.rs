@@ -239,16 +239,10 @@ impl Terminal<'_> {
         }
     }
 
-    /// Shows rows as a table for people, as JSON lines for programs.
+    /// Shows rows as a table; programs have them as events.
     fn rows(&mut self, rows: &[Value]) {
-        if self.out.is_json() {
-            return;
-        }
-        if self.out.is_terminal() {
-            let text = table::rows(rows);
-            self.out.data(&text);
-        } else {
-            rows.iter().for_each(|row| self.out.json_line(row));
+        if !self.out.is_json() {
+            self.out.data(&table::rows(rows));
         }
     }
 

@@ -16,7 +16,7 @@ use crate::{
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.ui",
-    doc: "Output for a person while the script runs. Tables and values go to stdout, as JSON lines where that is no terminal; steps, \
+    doc: "Output for a person while the script runs. Tables and values go to stdout as text, a value that is no text as JSON; programs read `--events` instead. Steps, \
           progress and prints go to stderr. `print(value)` is for notes: a text is cut off after 1 MiB, and a script that prints more than 16 MiB in all is stopped (`script_limit`).",
     calls: registry! {
         "nrv.ui";
