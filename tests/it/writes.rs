@@ -106,3 +106,45 @@ fn an_edit_that_no_confirmation_has_shown_is_asked_for_also_in_a_file_that_one_h
     assert_eq!(granted(&site), [json!(["gate.confirm", "person"])]);
     assert!(site.tree() == before);
 }
+
+/// A workflow that formats by a command, whose change is to be confirmed.
+const FORMATS: &str = "const WORKFLOW = #{ permissions: #{ write: [\"**\"], exec: [\"sh\"] } };
+let done = nrv.exec.check(#{ program: \"sh\", args: [\"-c\", \"echo formatted > a.txt\"], writes: [\"**\"], confirm: \"keep the format\" });
+done.changed
+";
+
+/// A site whose policy allows the shell, with that workflow.
+fn formats() -> (Site, Tree) {
+    let site = Site::new(2).policy("[[exec.allow]]\nprefix = ['sh']\n");
+    site.script("format.rhai", FORMATS);
+    let before = site.tree();
+    (site, before)
+}
+
+#[test]
+fn a_change_of_a_command_waits_for_its_confirmation_before_it_is_made() {
+    let (site, before) = formats();
+    let dry = site.nrv(&["run", "format.rhai", "--dry-run", "--json"]).exits(0).json();
+    assert_eq!((&dry["result"], site.tree() == before), (&json!(["a.txt"]), true), "{dry}");
+    let waits = site.nrv(&["run", "format.rhai", "--json"]).exits(7).json();
+    let (details, run) = (&waits["error"]["details"], waits["run"].as_str().unwrap_or_default().to_owned());
+    assert_eq!((&details["label"], &details["kind"]), (&json!("keep the format"), &json!("exec")), "{waits}");
+    assert!(site.tree() == before, "the change was made before it was confirmed");
+    let done = site.nrv(&["resume", &run, "--approve", "c1", "--json"]).exits(0).json();
+    assert_eq!((&done["files_changed"], site.read("a.txt")), (&json!(1), b"formatted\n".to_vec()), "{done}");
+    site.nrv(&["replay", "last"]).exits(0);
+    site.nrv(&["rollback", "last"]).exits(0);
+    assert!(site.tree() == before);
+}
+
+#[test]
+fn a_rejected_change_of_a_command_is_never_made_and_a_flag_confirms_one() {
+    let (site, before) = formats();
+    let run =
+        site.nrv(&["run", "format.rhai", "--json"]).exits(7).json()["run"].as_str().unwrap_or_default().to_owned();
+    site.nrv(&["resume", &run, "--reject", "c1"]).exits(3);
+    assert!(site.tree() == before);
+    site.nrv(&["run", "format.rhai", "--yes"]).exits(0);
+    assert_eq!(granted(&site), [json!(["exec", "--yes"])]);
+    assert_eq!(site.read("a.txt"), b"formatted\n".to_vec());
+}

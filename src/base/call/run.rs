@@ -34,6 +34,9 @@ pub struct Run {
     /// True if it is a test: the run reports failed tests.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub test: bool,
+    /// The label of the confirmation that its change needs before it is made; none if the script needs none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm: Option<String>,
 }
 
 impl Run {

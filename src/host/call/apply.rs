@@ -12,7 +12,12 @@ use crate::{
     },
     host::{
         Event, Host, Position, Sink,
-        change::{judge::Submitted, patch::Patch, pipeline::Pipeline, read_back::ReadBack},
+        change::{
+            judge::Submitted,
+            patch::Patch,
+            pipeline::Pipeline,
+            read_back::{Asks, ReadBack},
+        },
         terms::Terms,
     },
     service::{
@@ -62,8 +67,8 @@ impl Host<'_> {
             file: None,
             is_trial: !request.writes(),
         };
-        let kind = self.run.origin.asks_before_writing().then_some(KIND);
-        let proof = ReadBack { proposed: &proposed, patch: &patch, reply: &reply, asks: kind };
+        let asks = self.run.origin.asks_before_writing().then_some(Asks::of(KIND));
+        let proof = ReadBack { proposed: &proposed, patch: &patch, reply: &reply, asks };
         self.pipeline(position, sink).change(submitted, &proof)?;
         for pledge in pledges {
             self.pledges().commit_once(position.as_str(), pledge)?;

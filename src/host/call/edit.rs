@@ -16,7 +16,7 @@ use crate::{
         change::{
             judge::Submitted,
             pipeline::{Pipeline, Proof},
-            read_back::ReadBack,
+            read_back::{Asks, ReadBack},
             subject::Subject,
         },
         context::check_stop,
@@ -52,7 +52,7 @@ pub(in crate::host) fn make(pipeline: &mut Pipeline<'_, '_>, edit: &Edit) -> Res
     let reply = as_value(&outcome)?;
     let changes = &proposed.changes;
     let submitted = Submitted { adapter: tool, changes, patch: &patch, file: None, is_trial: false };
-    let asks = run.origin.asks_before_writing().then_some(KIND);
+    let asks = run.origin.asks_before_writing().then_some(Asks::of(KIND));
     let read_back = ReadBack { proposed: &proposed, patch: &patch, reply: &reply, asks };
     let proof = Proven { read_back, before: &before, span: &span, path: &outcome.path };
     pipeline.change(submitted, &proof)?;

@@ -17,7 +17,12 @@ use crate::{
         ahead::{Order, Outcome},
         budget::Demand,
         call::command_output::text,
-        change::{Changed, judge::Submitted, pipeline::Pipeline, read_back::ReadBack},
+        change::{
+            Changed,
+            judge::Submitted,
+            pipeline::Pipeline,
+            read_back::{Asks, ReadBack},
+        },
         recorder::Recorder,
         terms::Terms,
         times::parted,
@@ -74,7 +79,7 @@ pub(in crate::host) fn exec(pipeline: &mut Pipeline<'_, '_>, call: &Call, run: &
     for change in done.changes.changes() {
         order.allowance.write_refusal(&change.path).map_or(Ok(()), |refusal| Err(refusal.into_error(&change.path)))?;
     }
-    keep(pipeline, done, reply)
+    keep(pipeline, run, done, reply)
 }
 
 /// The time limit of a command, in milliseconds.
@@ -259,7 +264,7 @@ fn note_ended(
 }
 
 /// Judges and commits what a command changed.
-fn keep(pipeline: &mut Pipeline<'_, '_>, done: Done, reply: Value) -> Result<Value, Error> {
+fn keep(pipeline: &mut Pipeline<'_, '_>, run: &Run, done: Done, reply: Value) -> Result<Value, Error> {
     let Done { changes, before, .. } = done;
     let parts = before.iter().map(|_| None).collect();
     let proposed = Proposed { changes, before, parts, sources: Vec::new(), outcomes: Vec::new() };
@@ -267,7 +272,8 @@ fn keep(pipeline: &mut Pipeline<'_, '_>, done: Done, reply: Value) -> Result<Val
     let (stable, _) = parted(&reply);
     let changes = &proposed.changes;
     let submitted = Submitted { adapter: None, changes, patch: &patch, file: None, is_trial: false };
-    let asks = pipeline.run.origin.asks_before_writing().then_some(KIND);
+    let by_script = run.confirm.as_deref().map(|label| Asks { kind: KIND, label });
+    let asks = by_script.or(pipeline.run.origin.asks_before_writing().then_some(Asks::of(KIND)));
     let proof = ReadBack { proposed: &proposed, patch: &patch, reply: &stable, asks };
     let Changed { written, .. } = pipeline.change(submitted, &proof)?;
     pipeline.sink.event(Event::Applied { files: changes.len(), written });

@@ -28,18 +28,32 @@ pub(in crate::host) struct ReadBack<'p> {
     pub(in crate::host) patch: &'p Patch,
     /// The reply of the call, without parts that differ each time.
     pub(in crate::host) reply: &'p Value,
-    /// The kind of the question that a person is asked; none if nobody is asked.
-    pub(in crate::host) asks: Option<&'static str>,
+    /// The question that a person is asked; none if nobody is asked.
+    pub(in crate::host) asks: Option<Asks<'p>>,
+}
+
+/// A question about a change: its kind, by which the policy can grant it, and its label.
+#[derive(Clone, Copy)]
+pub(in crate::host) struct Asks<'p> {
+    pub(in crate::host) kind: &'static str,
+    pub(in crate::host) label: &'p str,
+}
+
+impl Asks<'static> {
+    /// The question that has the name of its kind.
+    pub(in crate::host) fn of(kind: &'static str) -> Self {
+        Asks { kind, label: kind }
+    }
 }
 
 impl Proof for ReadBack<'_> {
     fn question(&self) -> Result<Option<Subject>, Error> {
         let changes = &self.proposed.changes;
-        let Some(kind) = self.asks else { return Ok(None) };
+        let Some(Asks { kind, label }) = self.asks else { return Ok(None) };
         Ok(Some(Subject {
             id: changes.sha256()?.to_string(),
             kind,
-            label: kind.to_owned(),
+            label: label.to_owned(),
             shown: json!({"files": self.patch.stats}),
             patch: self.patch.clone(),
             files: files_before(changes),

@@ -28,7 +28,7 @@ fn samples() -> Vec<(&'static str, Value)> {
     });
     let command = json!({
         "program": "cargo", "args": ["fmt", "--version"], "cwd": ".", "env": {}, "timeout_ms": 60_000, "stdin": "",
-        "writes": ["**/*.rs"], "test": false,
+        "writes": ["**/*.rs"], "test": false, "confirm": "l",
     });
     let call = json!({"id": "1", "name": "look", "arguments": {}});
     let request = json!({

@@ -21,7 +21,7 @@ use crate::{
 
 const COMMAND: &[Field] = fields! {
     program: "string", args: "array?", cwd: "string | ()?", env: "map?", timeout_ms: "int | ()?", stdin: "string | ()?",
-    writes: "array?", test: "bool?",
+    writes: "array?", test: "bool?", confirm: "string | ()?",
 };
 
 const OUTCOME: &[Field] = fields! {
@@ -40,7 +40,7 @@ const VERIFIED: &[Field] = fields! {
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.exec",
-    doc: "Programs, run without a shell on a view of the tree. A command is `#{program, args, cwd, env, timeout_ms, stdin, writes, test}`; only `program` is required. `[[exec.allow]]` of the policy and `permissions.exec` of the header have to allow it. It never writes the tree itself. Its changes in the view that match the globs `writes` are judged and made like any other change, and a change anywhere else is an error. `test: true` marks a test, whose failure is reported at the end of the run.",
+    doc: "Programs, run without a shell on a view of the tree. A command is `#{program, args, cwd, env, timeout_ms, stdin, writes, test, confirm}`; only `program` is required. `[[exec.allow]]` of the policy and `permissions.exec` of the header have to allow it. It never writes the tree itself. Its changes in the view that match the globs `writes` are judged and made like any other change, and a change anywhere else is an error. `test: true` marks a test, whose failure is reported at the end of the run. With `confirm: LABEL` its changes are made only when somebody has confirmed them; where nobody can be asked the run is suspended before they are made.",
     calls: registry! {
         "nrv.exec";
         /// Runs a command that has to succeed.
@@ -99,7 +99,7 @@ impl Exec {
         let command = self.0.json(ctx, command)?;
         let parsed = serde_json::from_value(command).map(|Keyed(run): Keyed<Run>| run);
         parsed.map_err(|error| {
-            let hint = "its form is `#{program, args, cwd, env, timeout_ms, stdin, writes, test}`; only `program` must be there";
+            let hint = "its form is `#{program, args, cwd, env, timeout_ms, stdin, writes, test, confirm}`; only `program` must be there";
             let error = Error::new(Code::InvalidInput, format!("the command can't be run: {error}"));
             self.0.raise(ctx, error.hint(hint))
         })
