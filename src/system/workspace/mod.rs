@@ -146,13 +146,18 @@ impl Metadata {
             kind: Kind::of(FileType::from_raw_mode(stat.st_mode)),
             mode: stat.st_mode & 0o7777,
             length: u64::try_from(stat.st_size).unwrap_or(0),
-            links: stat.st_nlink,
+            links: wide(stat.st_nlink),
             identity: (stat.st_dev, stat.st_ino),
             owner: (stat.st_uid, stat.st_gid),
             modified_ns: i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec),
             changed_ns: i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec),
         }
     }
+}
+
+/// A number as wide as on every machine: the system's type differs.
+fn wide(n: impl Into<u64>) -> u64 {
+    n.into()
 }
 
 impl Workspace {

@@ -144,8 +144,11 @@ const MODE_SECOND: &[c_long] = &[
     libc::SYS_mknod,
 ];
 
+/// The call `fchmodat2`, which has this number on every machine, and no name in `libc` for some of them.
+const FCHMODAT2: c_long = 452;
+
 /// Calls whose third argument is the mode of a file.
-const MODE_THIRD: &[c_long] = &[libc::SYS_fchmodat, libc::SYS_fchmodat2, libc::SYS_mkdirat, libc::SYS_mknodat];
+const MODE_THIRD: &[c_long] = &[libc::SYS_fchmodat, FCHMODAT2, libc::SYS_mkdirat, libc::SYS_mknodat];
 
 /// The flags by which `open` creates a file. Without them, its mode argument is arbitrary.
 const MAKES: i32 = libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY);
