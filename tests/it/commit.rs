@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests build trees")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-use std::process::Command;
+use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
@@ -180,8 +180,9 @@ fn a_waiting_run_is_committed_when_it_goes_on() {
     let asks = CHANGES.replace("nrv.apply.create(\"out", "nrv.gate.confirm(\"go on\", #{});\nnrv.apply.create(\"out");
     site.script("renew.rhai", &asks);
     let first = head(&site);
-    site.nrv(&["run", "renew.rhai", "--commit"]).exits(7).says("--commit` commits it");
+    site.nrv(&["run", "renew.rhai", "--commit"]).exits(7).says("--approve c1 --commit` commits it");
     assert_eq!(head(&site), first);
+    site.nrv(&["run", "renew.rhai", "--dry-run", "--allow-dirty"]);
     let resumed = site.nrv(&["resume", "last", "--approve", "c1", "--commit", "--json"]);
     let outcome: Value = serde_json::from_str(&resumed.stdout).unwrap_or_default();
     assert_eq!((resumed.code, &outcome["commit"]["files"]), (0, &json!(3)), "{}", resumed.stderr);
@@ -220,6 +221,42 @@ fn a_content_that_is_staged_alone_is_not_lost() {
     assert_eq!(site.git(&["show", ":pages/a.md"]), "staged alone\n");
 }
 
+/// Runs the binary with this `git` before the others in `PATH`.
+fn with_git(site: &Site, text: &str, arguments: &[&str]) -> Output {
+    let folder = site.root().with_file_name("own");
+    let git = String::from_utf8_lossy(&Command::new("which").arg("git").output().unwrap().stdout).trim().to_owned();
+    site.write("../own/git", format!("#!/bin/sh\n{text}\nexec '{git}' \"$@\"\n"));
+    site.mode("../own/git", 0o755);
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    site.command(arguments).env("PATH", path).output().unwrap()
+}
+
+#[test]
+fn an_index_that_can_not_be_completed_is_an_error_with_the_way_on() {
+    let site = site();
+    let failing = "for word; do [ \"$word\" = reset ] && { echo 'fatal: no' >&2; exit 128; }; done";
+    let made = with_git(&site, failing, &["run", "renew.rhai", "--yes", "--commit", "--json"]);
+    let outcome: Value = serde_json::from_slice(&made.stdout).unwrap();
+    assert_eq!((made.status.code(), &outcome["commit"]["unsettled"]["code"]), (Some(1), &json!("command_failed")));
+    let said = String::from_utf8_lossy(&made.stderr).into_owned();
+    assert!(said.contains("nrv runs commit") && !said.contains('\x1b'), "{said}");
+    assert_ne!(site.git(&["diff", "--cached", "--name-only"]), "");
+    site.nrv(&["runs", "commit", "last"]).exits(0);
+    assert_eq!(site.git(&["status", "--short"]), "");
+}
+
+#[test]
+fn a_lock_of_another_git_and_a_name_without_room_are_said_before_the_run() {
+    let site = site();
+    site.write(".git/index.lock", "");
+    run(&site, &["--commit"]).exits(5).says("index.lock");
+    std::fs::remove_file(site.path(".git/index.lock")).unwrap();
+    site.git(&["branch", "a/b"]);
+    run(&site, &["--commit", "--branch", "a"]).exits(1).says("leaves no room for `a`");
+    run(&site, &["--commit", "--branch", "a/b/c"]).exits(1).says("leaves no room");
+    assert!(!site.path("out").exists(), "nothing ran");
+}
+
 /// A folder with a `git` that kills the process that called it: at its call of that number, before or after its work.
 fn deadly_git(site: &Site, at: usize, after: bool) -> std::path::PathBuf {
     let folder = site.root().with_file_name("deadly");
@@ -254,6 +291,9 @@ fn a_commit_that_is_killed_at_any_call_of_git_is_made_once() {
             site.nrv(&["runs", "commit", "last"]).exits(0);
             assert_eq!(site.git(&["rev-list", "--count", "--grep=Nrv-Run", "HEAD"]).trim(), "1", "{at} {after}");
             assert_eq!(site.git(&["status", "--short"]), "", "{at} {after}");
+            let left = std::fs::read_dir(site.path(".git")).unwrap().flatten();
+            let left = left.filter(|entry| entry.file_name().to_string_lossy().starts_with("nrv-index"));
+            assert_eq!(left.count(), 0, "{at} {after}");
             let files = site.git(&["show", "--name-status", "--format=", "--no-renames", "HEAD"]);
             assert_eq!(files, "M\tpages/a.md\nD\tpages/b.md\nA\tpages/new [1].md\n", "{at} {after}");
         }

@@ -23,7 +23,8 @@ use crate::{
     host::{self, Answer, Asked, Flags, Host, Input, Position, Question, Request, SetUp, Sink},
     script::{
         approval::{self, FILE, Lock},
-        pack::{self, Files, GitSource, Pack, Surroundings},
+        pack::{self, Files, Pack},
+        remote::{GitSource, Surroundings},
     },
     system::workspace::{Globs, Overlay, View, Workspace},
 };

@@ -454,7 +454,7 @@ pub(super) enum Hooks {
   nrv resume last --reject c1
   nrv resume 20261121T202000Z-7f3a")]
 pub(super) struct ResumeArguments {
-    /// Run, or `last`
+    /// Run, or `last` for the latest that can go on
     pub(super) run: String,
     /// Grant the confirmation that it waits for
     #[arg(long, value_name = "GATE", conflicts_with = "reject")]
@@ -507,7 +507,7 @@ pub(super) struct ReplayArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  nrv rollback last\n  nrv rollback last --position 3")]
 pub(super) struct RollbackArguments {
-    /// Run, or `last`
+    /// Run, or `last` for the latest that changed files
     pub(super) run: String,
     /// Restore only files that have not changed since
     #[arg(long)]

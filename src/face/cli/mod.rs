@@ -63,7 +63,7 @@ mod trust;
 mod trusted;
 mod verify;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, io::IsTerminal, process::ExitCode};
 
 use clap::{Parser, error::ErrorKind};
 
@@ -219,8 +219,12 @@ fn listen(verbose: u8, trace: Option<&Trace>) {
         _ => tracing::Level::TRACE,
     };
     // A closed stderr must not end the process in the middle of its work.
-    let log =
-        tracing_subscriber::fmt::layer().with_writer(|| redact::Log).with_target(false).log_internal_errors(false);
+    let log = tracing_subscriber::fmt::layer()
+        .with_writer(|| redact::Log)
+        .with_target(false)
+        .log_internal_errors(false)
+        .without_time()
+        .with_ansi(std::io::stderr().is_terminal());
     // The library of a protocol tells of each request that is answered with an error, and whoever asked tells of it too.
     let library = if verbose == 0 { LevelFilter::OFF } else { level.into() };
     let logged =

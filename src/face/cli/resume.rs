@@ -19,7 +19,10 @@ use crate::{
 
 pub(super) fn resume(here: &Here, arguments: &ResumeArguments, out: &mut Output) -> Result<u8, Error> {
     let context = &here.context;
-    let folder = context.runs.open(&arguments.run)?;
+    let folder = match arguments.run.as_str() {
+        "last" => context.runs.open(&waiting(here)?)?,
+        run => context.runs.open(run)?,
+    };
     let ruling = |id: &String| Ruling {
         id: id.clone(),
         by: arguments.by.clone().or_else(user),
@@ -58,6 +61,13 @@ pub(super) fn resume(here: &Here, arguments: &ResumeArguments, out: &mut Output)
     }
     let committed = wish.map(|wish| wish.carry_out(here, &finished, out)).transpose()?.flatten();
     Ok(conclude_with(&finished, committed, Mutation::default(), out))
+}
+
+/// The latest run that can go on: one that waits, or whose process died. If there is none, the latest, which says why it can't.
+fn waiting(here: &Here) -> Result<String, Error> {
+    let states = [host::State::Suspended.as_str(), host::State::Interrupted.as_str()];
+    let found = host::overviews(&here.context)?.into_iter().rfind(|run| states.contains(&run.state.as_str()));
+    Ok(found.map_or_else(|| "last".to_owned(), |run| run.run))
 }
 
 /// The user's name in the system.

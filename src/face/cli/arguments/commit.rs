@@ -23,7 +23,7 @@ pub(in super::super) struct CommitOptions {
   nrv runs commit last
   nrv runs commit last --message 'Move the links' --branch move-links")]
 pub(in super::super) struct CommitRunArguments {
-    /// Run, or `last`
+    /// Run, or `last` for the latest that changed files
     pub(in super::super) run: String,
     /// Message of the commit
     #[arg(short, long, value_name = "MESSAGE")]

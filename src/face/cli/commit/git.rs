@@ -54,6 +54,9 @@ const UNFINISHED: &[(&str, &str)] = &[
     ("rebase-apply", "rebase"),
 ];
 
+/// Files with which a git command keeps others from changing the repository.
+const LOCKS: &[&str] = &["index.lock", "HEAD.lock"];
+
 /// A file as the present commit has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Committed {
@@ -138,8 +141,14 @@ impl<'a> Git<'a> {
         let said = said.trim().trim_start_matches("fatal: ").trim_start_matches("error: ");
         let why = match (done.timed_out, said) {
             (true, _) => "it took too long".to_owned(),
-            (false, "") => format!("it ended with status {:?}", done.status.unwrap_or(-1)),
-            (false, said) => escape(&said.replace('\n', "; ")),
+            (false, "") => match done.status {
+                Some(status) => format!("it ended with status {status}"),
+                None => "it was ended by a signal".to_owned(),
+            },
+            (false, said) => {
+                let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+                escape(&lines.join("; "))
+            }
         };
         let name = arguments.first().copied().unwrap_or_default();
         Err(Error::new(Code::CommandFailed, format!("`git {name}` failed: {why}")))
@@ -180,6 +189,13 @@ impl<'a> Git<'a> {
                 .map_err(|error| error.hint("`git config user.name` and `git config user.email` have to name you"))?;
         }
         let root = self.here.context.workspace.root();
+        for file in LOCKS {
+            let place = self.place(file)?;
+            if root.join(&place).exists() {
+                return Err(Error::new(Code::DirtyTree, format!("another git command holds `{place}`"))
+                    .hint("try again when it has ended; if it was killed, remove that file"));
+            }
+        }
         for (file, command) in UNFINISHED {
             if root.join(self.place(file)?).exists() {
                 return Err(Error::new(Code::DirtyTree, format!("a {command} is not finished here"))
@@ -196,11 +212,28 @@ impl<'a> Git<'a> {
             return Err(Error::new(Code::InvalidInput, format!("`{}` is no name of a branch", escape(name)))
                 .hint("`git check-ref-format --help` has the rules"));
         }
-        let found = self.answer(&["rev-parse", "--quiet", "--verify", &format!("refs/heads/{name}")])?;
-        found.map_or(Ok(()), |_| {
-            Err(Error::new(Code::InvalidInput, format!("there is a branch `{}` already", escape(name)))
-                .hint("give another name, or switch to it and leave `--branch` out"))
+        let refs = self.output(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"], Vec::new())?;
+        let refs = String::from_utf8_lossy(&refs);
+        let is_above = |one: &str, other: &str| other.strip_prefix(one).is_some_and(|rest| rest.starts_with('/'));
+        let other = refs.lines().find(|other| *other == name || is_above(name, other) || is_above(other, name));
+        other.map_or(Ok(()), |other| {
+            let message = match other == name {
+                true => format!("there is a branch `{}` already", escape(name)),
+                false => format!("the branch `{}` leaves no room for `{}`", escape(other), escape(name)),
+            };
+            Err(Error::new(Code::InvalidInput, message)
+                .hint("give another name, or switch to that branch and leave `--branch` out"))
         })
+    }
+
+    /// True if this branch is checked out, such as by a commit that was killed.
+    pub(super) fn is_on(&self, branch: &str) -> Result<bool, Error> {
+        Ok(self.answer(&["symbolic-ref", "--quiet", "HEAD"])?.as_deref() == Some(&format!("refs/heads/{branch}")))
+    }
+
+    /// True in a work tree that is linked to the repository of another one.
+    pub(super) fn is_linked(&self) -> Result<bool, Error> {
+        Ok(self.line(&["rev-parse", "--git-dir"])? != self.line(&["rev-parse", "--git-common-dir"])?)
     }
 
     /// The staged files that differ from the present commit, from the top of the work tree.
@@ -246,13 +279,22 @@ impl<'a> Git<'a> {
 
     /// Begins an index of its own with the present commit, so that nobody's index is touched before the commit is made.
     pub(super) fn index(&self, run: &str) -> Result<Index<'_>, Error> {
-        let place = self.place(&format!("nrv-index-{run}"))?;
-        let index = Index { git: self, path: self.here.context.workspace.root().join(&place), place };
+        let index = self.unmade_index(run)?;
         index.remove();
         if self.has_commit()? {
             index.output(&["read-tree", "HEAD"], Vec::new())?;
         }
         Ok(index)
+    }
+
+    fn unmade_index(&self, run: &str) -> Result<Index<'_>, Error> {
+        let place = self.place(&format!("nrv-index-{run}"))?;
+        Ok(Index { git: self, path: self.here.context.workspace.root().join(&place), place })
+    }
+
+    /// Removes the index that a killed commit of a run left.
+    pub(super) fn forget_index(&self, run: &str) -> Result<(), Error> {
+        self.unmade_index(run).map(drop)
     }
 
     fn has_commit(&self) -> Result<bool, Error> {
@@ -265,11 +307,9 @@ impl<'a> Git<'a> {
     }
 
     /// Sets the entries of files in the user's index to those of the present commit.
-    pub(super) fn settle(&self, paths: &BTreeSet<RepoPath>) {
+    pub(super) fn settle(&self, paths: &BTreeSet<RepoPath>) -> Result<(), Error> {
         let arguments = ["reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"];
-        if let Err(error) = self.output(&arguments, joined(paths.iter().map(RepoPath::as_str))) {
-            tracing::warn!("the commit is made, and `git reset` has to follow: {error}");
-        }
+        self.output(&arguments, joined(paths.iter().map(RepoPath::as_str))).map(drop)
     }
 
     /// Sets those entries of files to the present commit that are still as before this commit, which holds them: of a run that was
@@ -289,10 +329,7 @@ impl<'a> Git<'a> {
             staged.contains(&name) && !since.contains(&name)
         };
         let left: BTreeSet<RepoPath> = paths.iter().filter(is_left).cloned().collect();
-        if !left.is_empty() {
-            self.settle(&left);
-        }
-        Ok(())
+        if left.is_empty() { Ok(()) } else { self.settle(&left) }
     }
 
     /// The files of the user's index that differ from the tree, from the top of the work tree.
@@ -311,8 +348,8 @@ impl<'a> Git<'a> {
             self.output(&["branch", "--no-track", branch, "HEAD"], Vec::new())?;
         }
         let switched = self.output(&["symbolic-ref", "HEAD", &format!("refs/heads/{branch}")], Vec::new());
-        if switched.is_err() {
-            self.switch_back(&left, branch);
+        if switched.is_err() && left.commit.is_some() {
+            self.remove_branch(branch);
         }
         switched.map(|_| left)
     }
@@ -324,11 +361,16 @@ impl<'a> Git<'a> {
             (None, Some(commit)) => self.output(&["update-ref", "--no-deref", "HEAD", commit], Vec::new()),
             (None, None) => Ok(Vec::new()),
         };
-        let removed = head.and_then(|_| match left.commit {
-            Some(_) => self.output(&["branch", "--quiet", "-D", branch], Vec::new()),
-            None => Ok(Vec::new()),
-        });
-        if let Err(error) = removed {
+        match head {
+            Ok(_) if left.commit.is_some() => self.remove_branch(branch),
+            Ok(_) => {}
+            Err(error) => tracing::warn!("{error}"),
+        }
+    }
+
+    /// Removes a branch on which nothing was committed.
+    fn remove_branch(&self, branch: &str) {
+        if let Err(error) = self.output(&["branch", "--quiet", "-D", branch], Vec::new()) {
             tracing::warn!("{error}");
         }
     }
@@ -363,6 +405,8 @@ impl Index<'_> {
         if git.answer(&["config", "--type=bool", "--get", "format.signOff"])?.as_deref() == Some("true") {
             arguments.push("--signoff");
         }
+        // A signal to nrv waits: git would commit later, when nobody completes the index.
+        let _section = git.here.context.options.critical.entered();
         let made = self.output(&arguments, message.as_bytes().to_vec());
         if let (Err(_), Some(left), Some(branch)) = (&made, left, branch) {
             git.switch_back(&left, branch);

@@ -70,8 +70,10 @@ fn hook(
     };
     let done = confined(here, run, &command).map_err(|error| failed(name, error.message()))?;
     if done.ended.status != Some(0) {
-        let stderr = done.ended.stderr.tail.as_ref().unwrap_or(&done.ended.stderr.head);
-        let said = String::from_utf8_lossy(stderr);
+        let streams = [&done.ended.stdout, &done.ended.stderr];
+        let last = streams.map(|stream| String::from_utf8_lossy(stream.tail.as_ref().unwrap_or(&stream.head)));
+        // Of a message hook stdout is the message.
+        let said = if message.is_some() { last[1].to_string() } else { last.concat() };
         let status = done.ended.status.map_or("no status".to_owned(), |status| format!("status {status}"));
         return Err(failed(name, &format!("it ended with {status}: {}", escape(said.trim()))));
     }

@@ -88,6 +88,9 @@ pub(super) struct Made {
     files: usize,
     /// Changed files that git ignores and that are not in it.
     ignored: Vec<RepoPath>,
+    /// The reason that the files are still staged as they were before the commit; none if they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsettled: Option<Error>,
 }
 
 impl<'a> Wish<'a> {
@@ -102,9 +105,7 @@ impl<'a> Wish<'a> {
         }
         let git = Git::open(here)?;
         git.check_ready()?;
-        if let Some(branch) = &options.branch {
-            git.check_new_branch(branch)?;
-        }
+        check_options(&git, options)?;
         // Of a resumed run the own files may be staged, and they are not known here.
         Ok(Some(Wish { git, options, subject }))
     }
@@ -136,6 +137,16 @@ impl<'a> Wish<'a> {
         escape(&words.join(" "))
     }
 
+    /// The options as words of `nrv runs commit`.
+    fn words_of_runs_commit(&self) -> String {
+        let CommitOptions { commit, branch, with_hooks } = self.options;
+        let message = commit.as_deref().filter(|message| !message.is_empty());
+        let message = message.map(|text| format!(" --message {}", word(text)));
+        let branch = branch.as_ref().map(|name| format!(" --branch {}", word(name)));
+        let hooks = with_hooks.then(|| " --with-hooks".to_owned());
+        escape(&[message, branch, hooks].into_iter().flatten().collect::<String>()).into()
+    }
+
     /// Makes the commit of a run that is done; none for another.
     pub(super) fn carry_out(
         &self,
@@ -151,7 +162,11 @@ impl<'a> Wish<'a> {
             return Ok(None);
         }
         if finished.state == State::Suspended {
-            out.say(&format!("It is not committed yet: `nrv resume {} {}` commits it.", finished.run, self.words()));
+            let details = finished.error.as_ref().map(Error::details);
+            let id = details.and_then(|details| details.get("confirmation")?.as_str());
+            let approve = id.map(|id| format!("--approve {id} ")).unwrap_or_default();
+            let words = self.words();
+            out.say(&format!("It is not committed yet: `nrv resume {} {approve}{words}` commits it.", finished.run));
         }
         if finished.state == State::Done && finished.files_changed == 0 {
             out.say("No commit was made.");
@@ -164,7 +179,8 @@ impl<'a> Wish<'a> {
             Ok(outcome) => outcome,
             Err(error) => {
                 let why = error.hint_text().map(|hint| format!("{hint}; then ")).unwrap_or_default();
-                let hint = format!("{why}`nrv runs commit {}` commits the changes, which stand", finished.run);
+                let words = self.words_of_runs_commit();
+                let hint = format!("{why}`nrv runs commit {}{words}` commits the changes, which stand", finished.run);
                 Outcome::Failed { error: error.hint(hint) }
             }
         }))
@@ -179,6 +195,7 @@ impl Outcome {
                 let place = made.branch.as_deref().map_or("a detached HEAD".to_owned(), escape);
                 let id = made.id.get(..SHOWN).unwrap_or(&made.id);
                 out.say(&format!("Committed {} as {id} on {place}.", counted(made.files, "file")));
+                made.unsettled.iter().for_each(|error| out.explain(error));
                 &made.ignored
             }
             Outcome::Nothing { ignored, .. } => {
@@ -196,10 +213,20 @@ impl Outcome {
     /// The exit code of a command that ends with it.
     pub(super) fn exit_code(&self) -> u8 {
         match self {
-            Outcome::Made(_) | Outcome::Before { .. } | Outcome::Nothing { .. } => 0,
+            Outcome::Made(made) => made.unsettled.as_ref().map_or(0, |error| error.code().exit_code()),
+            Outcome::Before { .. } | Outcome::Nothing { .. } => 0,
             Outcome::Failed { error } => error.code().exit_code(),
         }
     }
+}
+
+/// An error for a branch that can't be made, and for hooks that can't be run.
+fn check_options(git: &Git<'_>, options: &CommitOptions) -> Result<(), Error> {
+    if options.with_hooks && git.is_linked()? {
+        return Err(Error::new(Code::InvalidInput, "the hooks of a linked work tree are outside of the workspace")
+            .hint("leave `--with-hooks` out, or commit in the main work tree"));
+    }
+    options.branch.as_deref().map_or(Ok(()), |branch| git.check_new_branch(branch))
 }
 
 /// `nrv runs commit`: makes the commit of a run that is over.
@@ -219,15 +246,19 @@ pub(super) fn commit_run(here: &Here, arguments: &CommitRunArguments, out: &mut 
     }
     let git = Git::open(here)?;
     git.check_ready()?;
-    let options = &arguments.options();
-    if let Some(branch) = &options.branch {
-        git.check_new_branch(branch)?;
+    let mut options = arguments.options();
+    if let Some(branch) = options.branch.take() {
+        // A commit that was killed has made and checked it out.
+        options.branch = if git.is_on(&branch)? { None } else { Some(branch) };
     }
+    let options = &options;
+    check_options(&git, options)?;
     let outcome = match commit_of(here, &overview.run) {
         Some(id) => {
             if let Ok(changes) = standing_changes(&here.context, &folder) {
                 git.settle_left(&changes.into_iter().map(|change| change.path).collect(), &id)?;
             }
+            git.forget_index(&overview.run)?;
             Outcome::Before { id }
         }
         None => commit(here, &git, &folder, options, Some(&subject_of(here, &overview)))?,
@@ -323,11 +354,17 @@ fn commit(
         message = hooks::run(here, git, (folder.id(), &index.place), &message)?;
     }
     let (id, branch) = index.commit(&message, options.branch.as_deref())?;
-    git.settle(&paths);
+    let unsettled = git.settle(&paths).err().map(|error| {
+        Error::new(error.code(), format!("the commit is made, but its files are staged as before: {}", error.message()))
+            .hint(format!(
+                "`nrv runs commit {}` completes the index; a commit before that would undo the run",
+                folder.id()
+            ))
+    });
     if let Err(error) = standing_changes(&here.context, folder) {
         tracing::warn!("the commit may hold another change, since a file was written meanwhile: {}", error.message());
     }
-    Ok(Outcome::Made(Made { id, branch, files: files.len(), ignored }))
+    Ok(Outcome::Made(Made { id, branch, files: files.len(), ignored, unsettled }))
 }
 
 /// Refuses files in repositories within the repository: git takes none of them.

@@ -80,11 +80,11 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// The text with each match of a regular expression replaced by a template, or by the string that a closure returns.
         ///
         /// In a template `$1` and `${1}` are groups, `${name}` is a named one, and `$$` is a dollar sign. A closure gets one of the maps that
-        /// `captures` returns. Its result is taken as it is.
+        /// `captures` returns, in which `groups[0]` is the whole match and `groups[1]` the first group. Its result is taken as it is.
         ///
         /// ```rhai
         /// nrv.text.replace_all("a-b", `(\w)-(\w)`, "$2-$1") == "b-a"
-        ///     && nrv.text.replace_all("a1", `\d`, |found| `<${found.text}>`) == "a<1>"
+        ///     && nrv.text.replace_all("a1", `a(\d)`, |found| `<${found.groups[1]}>`) == "<1>"
         /// ```
         replace_all(text: "string", regex: "string", with: "string | function") -> "string";
         /// The parts of a text between the matches of a regular expression.
