@@ -22,6 +22,7 @@ mod plan;
 mod probe;
 mod recordings;
 pub mod reference;
+pub mod remote;
 mod replay;
 mod resume;
 mod run;

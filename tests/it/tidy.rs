@@ -71,8 +71,10 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     // The pages on the interface of scripts, made from the doc comments of the bindings: it parses and runs nothing.
     ("reference", &[&["guest"]]),
     ("worker", &[SHARED]),
+    // Repositories elsewhere: their addresses, and git under bounds.
+    ("remote", &[&["exec", "process"]]),
     // Packs from elsewhere: git fetches them into a private folder, and their files become changes.
-    ("pack", &[&["exec", "git", "process", "workspace"]]),
+    ("pack", &[&["exec", "git", "process", "workspace", "remote"]]),
     ("script", &[SHARED, &["mcp_client", "policy", "process", "schema", "worker", "pack", "host"]]),
     // Runs scripts in private copies of the inputs of cases, and compares trees. It returns the changes of an update as data.
     ("cases", &[SHARED, &["policy", "workspace", "host", "script"]]),
@@ -91,7 +93,7 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
             OWNERS,
             &["record"],
             SERVICES,
-            &["reference", "host", "flow", "mcp", "pack", "report", "script", "cases", "own"],
+            &["reference", "host", "flow", "mcp", "pack", "remote", "report", "script", "cases", "own"],
         ],
     ),
     // It becomes a process of nrv's own, before there is a command line: one that runs a script, verifies, or checks a commitment.

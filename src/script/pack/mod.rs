@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     arrange::{arrange, is_part},
-    fetch::{GitSource, Surroundings, fetch},
+    fetch::fetch,
     licence::{check_licence, licence_of},
 };
 use crate::{

@@ -130,7 +130,7 @@ pub(super) fn room_of<'a>(mut path: impl Iterator<Item = &'a str>) -> &'a str {
     let room = match (path.next(), path.next()) {
         (Some("base" | "system" | "service" | "face"), Some(room)) => room,
         // Within `script`, these are rooms of their own.
-        (Some("script"), Some(room @ ("cases" | "guest" | "own" | "pack" | "reference" | "worker"))) => room,
+        (Some("script"), Some(room @ ("cases" | "guest" | "own" | "pack" | "reference" | "remote" | "worker"))) => room,
         (Some(floor), _) => floor,
         (None, _) => "the crate's root",
     };

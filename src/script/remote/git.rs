@@ -1,0 +1,184 @@
+//! `git` below a supervisor, with an environment and a configuration of its own: no configuration of the user or the system, no hook, no
+//! template, no filter, no submodule, no credential helper, and the protocols https, ssh and file only.
+
+use std::{collections::BTreeMap, path::Path, sync::atomic::AtomicBool};
+
+use super::source::{GitSource, PROTOCOLS};
+use crate::{
+    base::error::{Code, Error},
+    service::exec::look_up,
+    system::process::{
+        Program,
+        sandbox::{self, Confine, Launch, Limits, NotStarted, Output},
+    },
+};
+
+/// The time limit of a fetch, in milliseconds.
+const PATIENCE_MS: u64 = 600_000;
+
+/// Milliseconds that git has to end after a request to stop.
+const GRACE_MS: u64 = 500;
+
+/// Bytes of its messages that are read.
+const SHOWN: usize = 1 << 20;
+
+/// Variables that reach git: programs, keys of an agent, and the way to the network.
+const VARIABLES: &[&str] = &[
+    "SSH_AUTH_SOCK",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+];
+
+/// Settings that outrank every file.
+const SETTINGS: &[&str] = &[
+    "protocol.allow=never",
+    "protocol.https.allow=always",
+    "protocol.ssh.allow=always",
+    "protocol.file.allow=always",
+    "protocol.version=2",
+    "fetch.fsckObjects=true",
+    "transfer.fsckObjects=true",
+    "fetch.recurseSubmodules=no",
+    "submodule.recurse=false",
+    "core.hooksPath=/dev/null",
+    "core.attributesFile=/dev/null",
+    "core.fsmonitor=false",
+    "credential.helper=",
+    "gc.auto=0",
+    "maintenance.auto=false",
+];
+
+/// The surroundings of a fetch.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The environment of the program; some of its variables reach git.
+    pub environment: &'a BTreeMap<String, String>,
+    /// The root of the workspace, where no `git` is taken from.
+    pub root: &'a Path,
+    /// The program whose hidden subcommand supervises git.
+    pub supervisor: &'a Program,
+    /// True as soon as the fetch must end.
+    pub cancel: &'a AtomicBool,
+}
+
+/// Git below a supervisor: when nrv ends, however that happens, git and everything that it started ends too.
+pub struct Git<'a> {
+    /// The private folder in which it works.
+    pub place: &'a Path,
+    /// The most that it may take.
+    pub limits: Limits,
+    /// The surroundings.
+    pub surroundings: &'a Surroundings<'a>,
+}
+
+impl Git<'_> {
+    /// Makes an empty repository for a commit, with the work tree around it or without one; the folder of git's own files.
+    pub fn init(&self, source: &GitSource, bare: bool) -> Result<String, Error> {
+        let folder = self.place.join(if bare { "pack.git" } else { "tree" });
+        let name = |folder: &Path| folder.to_str().map(str::to_owned).ok_or_else(unnameable);
+        let mut arguments = words(&["init", "--quiet", "--template="]);
+        arguments.extend(bare.then(|| "--bare".to_owned()));
+        arguments.extend((source.commit.len() == 64).then(|| "--object-format=sha256".to_owned()));
+        arguments.extend(["--".to_owned(), name(&folder)?]);
+        self.run(arguments)?;
+        name(&if bare { folder } else { folder.join(".git") })
+    }
+
+    /// Fetches a commit alone, without its history, into a repository of [`Git::init`].
+    pub fn fetch(&self, git_folder: &str, source: &GitSource) -> Result<(), Error> {
+        let mut arguments = hardened(git_folder);
+        arguments.extend(words(&["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"]));
+        arguments.extend(words(&["--no-write-fetch-head", "--no-auto-maintenance", "--", &source.url, &source.commit]));
+        self.run(arguments).map(drop)
+    }
+
+    /// Runs git; its output, and its message as the error.
+    pub fn run(&self, args: Vec<String>) -> Result<String, Error> {
+        // A relative folder would be looked for in the current one.
+        let Surroundings { environment, root, supervisor, cancel } = *self.surroundings;
+        let path = environment.get("PATH").map_or("", String::as_str);
+        let folders = path.split(':').filter(|folder| folder.starts_with('/')).collect::<Vec<_>>().join(":");
+        let git = look_up("git", Some(&folders))
+            .map_err(|error| error.hint("a repository elsewhere needs the program `git`"))?;
+        if std::fs::canonicalize(&git).is_ok_and(|real| real.starts_with(root)) || git.starts_with(root) {
+            return Err(Error::new(Code::PermissionDenied, "the program `git` in `PATH` is a file of the workspace")
+                .hint("take the folder of the workspace out of `PATH`"));
+        }
+        let launch = Launch {
+            program: git,
+            name: "git".to_owned(),
+            args,
+            cwd: self.place.to_owned(),
+            env: self.variables(folders),
+            timeout_ms: PATIENCE_MS,
+            grace_ms: GRACE_MS,
+            // It reaches repositories and keys of the user.
+            confine: Confine::Off,
+            network: true,
+            temporary: self.place.to_owned(),
+            limits: self.limits,
+            output: Output { whole: SHOWN, ends: SHOWN / 2, ..Output::default() },
+            ..Launch::default()
+        };
+        let done = sandbox::launch(&launch, supervisor, cancel, &mut |_| Ok(()));
+        let done = done.map_err(|refused| match refused {
+            NotStarted::Failed(error) => error,
+            NotStarted::NoStage(why) => Error::new(Code::Internal, why),
+            NotStarted::Unconfined(missing) => Error::new(Code::Internal, missing.join("; ")),
+        })?;
+        let why = match (done.cancelled, done.timed_out, done.exceeded, done.status) {
+            (true, ..) => return Err(Error::new(Code::Cancelled, "the fetch was cancelled")),
+            (_, true, ..) => format!("it took longer than {PATIENCE_MS} ms"),
+            (_, _, Some(bound), _) => format!("it took more than its bound of {bound:?}").to_lowercase(),
+            (.., Some(0)) => return Ok(String::from_utf8_lossy(&done.stdout.head).into_owned()),
+            _ => String::from_utf8_lossy(&done.stderr.head).trim().replace('\n', "; "),
+        };
+        let why =
+            if done.exceeded.is_some() { Error::new(Code::InvalidInput, why) } else { Error::new(Code::NotFound, why) };
+        Err(why)
+    }
+
+    fn variables(&self, folders: String) -> BTreeMap<String, String> {
+        let text = |text: &str| text.to_owned();
+        let passed =
+            VARIABLES.iter().filter_map(|name| Some((text(name), self.surroundings.environment.get(*name)?.clone())));
+        let mut env: BTreeMap<String, String> = passed.collect();
+        let own = [
+            ("PATH", folders),
+            ("HOME", self.place.display().to_string()),
+            ("LC_ALL", text("C")),
+            ("GIT_ALLOW_PROTOCOL", PROTOCOLS.join(":")),
+            ("GIT_ASKPASS", text("false")),
+            ("GIT_CONFIG_GLOBAL", text("/dev/null")),
+            ("GIT_CONFIG_NOSYSTEM", text("1")),
+            ("GIT_ATTR_NOSYSTEM", text("1")),
+            ("GIT_LFS_SKIP_SMUDGE", text("1")),
+            ("GIT_NO_LAZY_FETCH", text("1")),
+            ("GIT_SSH_COMMAND", text("ssh -o BatchMode=yes")),
+            ("GIT_TERMINAL_PROMPT", text("0")),
+        ];
+        env.extend(own.map(|(name, value)| (name.to_owned(), value)));
+        env
+    }
+}
+
+/// The arguments of git for a repository of [`Git::init`], before its command.
+pub fn hardened(git_folder: &str) -> Vec<String> {
+    let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
+    ["--git-dir", git_folder].into_iter().chain(settings).map(str::to_owned).collect()
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(ToString::to_string).collect()
+}
+
+fn unnameable() -> Error {
+    Error::new(Code::Io, "the folder for temporary files has a name that is not UTF-8")
+        .hint("set `TMPDIR` to another one")
+}

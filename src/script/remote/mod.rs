@@ -1,0 +1,9 @@
+//! Repositories elsewhere: their addresses, and the program `git` under bounds and without anybody's configuration.
+
+mod git;
+mod source;
+
+pub use self::{
+    git::{Git, Surroundings, hardened},
+    source::{GitSource, check_address, is_commit},
+};
