@@ -110,6 +110,8 @@ codes! {
     Internal = "internal", exit 70;
     /// A lock was held past its wait.
     LockTimeout = "lock_timeout", exit 75;
+    /// A repository or a store can't be reached now; later it may.
+    Temporary = "temporary", exit 75;
     /// The run was cancelled.
     Cancelled = "cancelled", exit 130;
 }

@@ -14,5 +14,6 @@ pub mod policy;
 pub mod process;
 pub mod schema;
 pub mod signature;
+pub mod store;
 pub mod threads;
 pub mod workspace;

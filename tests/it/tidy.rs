@@ -51,8 +51,19 @@ const PARSERS: &[(&str, &str)] = &[
 
 /// The owners of one effect each. They know the base and these three, not each other.
 const SHARED: &[&str] = &["clock", "plain_file", "threads"];
-const OWNERS: &[&str] =
-    &["git", "language_server", "lock", "mcp_client", "net", "policy", "process", "schema", "signature", "workspace"];
+const OWNERS: &[&str] = &[
+    "git",
+    "language_server",
+    "lock",
+    "mcp_client",
+    "net",
+    "policy",
+    "process",
+    "schema",
+    "signature",
+    "store",
+    "workspace",
+];
 
 /// Typed request in, typed reply or change set out. They know the floors below, not each other.
 const SERVICES: &[&str] = &["adapter", "apply", "assertion", "code", "edit", "exec", "gate", "llm", "prompt"];
@@ -86,6 +97,11 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     ("report", &[&["record", "gate", "host"]]),
     // The server of a protocol: a request becomes a call of a run that a thread holds.
     ("mcp", &[SHARED, &["net", "policy", "schema", "record", "gate", "host", "flow", "report", "script"]]),
+    // Tasks over many repositories: runs in private clones, and their results in a store.
+    (
+        "fleet",
+        &[SHARED, &["policy", "process", "store", "workspace", "record", "exec", "host", "report", "remote", "script"]],
+    ),
     (
         "cli",
         &[
@@ -93,7 +109,7 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
             OWNERS,
             &["record"],
             SERVICES,
-            &["reference", "host", "flow", "mcp", "pack", "remote", "report", "script", "cases", "own"],
+            &["reference", "host", "flow", "fleet", "mcp", "pack", "remote", "report", "script", "cases", "own"],
         ],
     ),
     // It becomes a process of nrv's own, before there is a command line: one that runs a script, verifies, or checks a commitment.
@@ -119,6 +135,8 @@ const CHOKE_POINTS: &[&str] = &[
     // Files of records and leases, and of git, which may come from another user.
     "system/plain_file.rs",
     "system/process/",
+    // Objects of a fleet's store, outside of every workspace.
+    "system/store/",
 ];
 
 /// Crates that reach the system without a method that `clippy.toml` bans, each with the rooms that may name it outside tests.

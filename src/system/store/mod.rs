@@ -1,0 +1,105 @@
+//! The store of a fleet: objects by key, each of which is made once and never changes.
+//!
+//! One conditional request is all that it needs: the create that fails if the object is there. Of two workers that create the same
+//! object, one wins.
+
+mod folder;
+
+use std::path::Path;
+
+use self::folder::Folder;
+use crate::base::error::{Code, Error};
+
+/// The characters of a key beside letters and digits.
+const MARKS: &[u8] = b"-_./";
+
+/// An open store.
+#[derive(Clone, Debug)]
+pub struct Store(Folder);
+
+impl Store {
+    /// Opens the store at an address: a folder, relative to `base` or absolute, which is made with its first object.
+    ///
+    /// `invalid_input` for an address of another kind.
+    pub fn open(address: &str, base: &Path) -> Result<Self, Error> {
+        if address.is_empty() || address.contains("://") {
+            let message = format!("`{}` is no store that this version knows", address.escape_debug());
+            return Err(Error::new(Code::InvalidInput, message).hint("give a folder that all workers reach"));
+        }
+        Ok(Store(Folder::at(base.join(address))))
+    }
+
+    /// Makes an object of a key, whole and on the disk; false if there is one already, which stays as it is.
+    pub fn create(&self, key: &str, bytes: &[u8]) -> Result<bool, Error> {
+        self.0.create(checked(key)?, bytes).map_err(|error| unreached(key, &error))
+    }
+
+    /// The bytes of an object; none if there is none.
+    pub fn get(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {
+        self.0.get(checked(key)?).map_err(|error| unreached(key, &error))
+    }
+
+    /// The last parts of the keys below a folder of keys, sorted.
+    pub fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
+        self.0.list(checked(folder)?).map_err(|error| unreached(folder, &error))
+    }
+}
+
+/// A key of letters, digits and marks, without a part that leads elsewhere.
+fn checked(key: &str) -> Result<&str, Error> {
+    let is_part = |part: &str| {
+        !part.starts_with('.')
+            && !part.is_empty()
+            && part.bytes().all(|c| c.is_ascii_alphanumeric() || MARKS.contains(&c))
+    };
+    match key.split('/').all(is_part) {
+        true => Ok(key),
+        false => Err(Error::new(Code::Internal, format!("`{}` is no key of a store", key.escape_debug()))),
+    }
+}
+
+/// A store that can't be reached now may be later.
+fn unreached(key: &str, error: &std::io::Error) -> Error {
+    Error::new(Code::Temporary, format!("the object `{key}` of the store can't be reached: {error}"))
+        .hint("look at the store's address, and at who may write there")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    #[test]
+    fn of_many_that_create_an_object_one_wins_and_its_bytes_stay() {
+        let place = tempfile::tempdir().unwrap();
+        let store = Store::open("store", place.path()).unwrap();
+        let barrier = Barrier::new(8);
+        let won: usize = std::thread::scope(|scope| {
+            let one = |n: u8| {
+                let (store, barrier) = (&store, &barrier);
+                scope.spawn(move || {
+                    barrier.wait();
+                    usize::from(store.create("done/a", &vec![n; 100_000]).unwrap())
+                })
+            };
+            let all: Vec<_> = (0..8).map(one).collect();
+            all.into_iter().map(|one| one.join().unwrap()).sum()
+        });
+        let kept = store.get("done/a").unwrap().unwrap();
+        assert_eq!((won, kept.len()), (1, 100_000));
+        assert!(kept.iter().all(|byte| *byte == kept[0]), "the bytes of one");
+        assert_eq!((store.list("done").unwrap(), store.list("claims").unwrap()), (vec!["a".to_owned()], Vec::new()));
+        assert_eq!(store.get("done/b").unwrap(), None);
+    }
+
+    #[test]
+    fn no_key_leads_out_of_the_store() {
+        let place = tempfile::tempdir().unwrap();
+        let store = Store::open("store", place.path()).unwrap();
+        for key in ["", "/etc/passwd", "../x", "a/../b", "a//b", "a/.hidden", "a\0b", "ä"] {
+            assert_eq!(store.create(key, b"").unwrap_err().code(), Code::Internal, "{key}");
+        }
+        assert!(Store::open("ftp://host/x", place.path()).is_err());
+    }
+}
