@@ -94,6 +94,13 @@ pub fn quoted(text: &str) -> String {
     shown
 }
 
+/// A text as one word of a shell, quoted if it has to be.
+pub fn shell_word(text: &str) -> String {
+    let is_plain = !text.is_empty()
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | '.' | ':' | '='));
+    if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
 /// A number with its noun: `1 file`, `2 files`. The plural of the noun ends in `s`.
 pub fn counted<N: fmt::Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
     let s = if n == N::from(1) { "" } else { "s" };

@@ -4,6 +4,7 @@
 
 pub mod cli;
 pub mod entry;
+pub mod fleet;
 pub mod mcp;
 pub mod report;
 pub mod toolkit;

@@ -98,6 +98,13 @@ impl Git<'_> {
         self.run(arguments).map(drop)
     }
 
+    /// Asks a repository for the commit of a reference; a row is a hash, a tab and a name.
+    pub fn list(&self, url: &str, name: &str) -> Result<String, Error> {
+        let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
+        let arguments: Vec<&str> = settings.chain(["ls-remote", "--quiet", "--", url, name]).collect();
+        self.run(words(&arguments))
+    }
+
     /// Runs git; its output, and its message as the error.
     pub fn run(&self, args: Vec<String>) -> Result<String, Error> {
         // A relative folder would be looked for in the current one.

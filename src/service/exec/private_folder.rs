@@ -121,6 +121,19 @@ impl PrivateFolder {
         Err(failure.unwrap_or_else(no_place))
     }
 
+    /// True if no living process of this machine has this private folder of no run.
+    pub fn is_left(folder: &Path) -> bool {
+        lock(folder).is_ok() || !folder.exists()
+    }
+
+    /// Writes a file of this name in it; its path.
+    #[expect(clippy::disallowed_methods, reason = "the file is in the private folder")]
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Error> {
+        let path = self.path().join(name);
+        fs::write(&path, bytes).map_err(|error| failed(&path, &error))?;
+        Ok(path)
+    }
+
     /// Its path.
     pub fn path(&self) -> &Path {
         &self.desk.folder

@@ -22,7 +22,7 @@ use crate::{
         change::Stamp,
         error::{Code, Error},
         path::RepoPath,
-        text::{counted, escape, first_file},
+        text::{counted, escape, first_file, shell_word},
     },
     host::{self, Asked, Finished, Overview, StandingChange, Started, State, standing_changes},
     record::RunFolder,
@@ -131,8 +131,8 @@ impl<'a> Wish<'a> {
     fn words(&self) -> String {
         let CommitOptions { commit, branch, with_hooks } = self.options;
         let message = commit.as_deref().filter(|message| !message.is_empty());
-        let mut words = vec![message.map_or("--commit".to_owned(), |text| format!("--commit={}", word(text)))];
-        words.extend(branch.as_ref().map(|name| format!("--branch {}", word(name))));
+        let mut words = vec![message.map_or("--commit".to_owned(), |text| format!("--commit={}", shell_word(text)))];
+        words.extend(branch.as_ref().map(|name| format!("--branch {}", shell_word(name))));
         words.extend(with_hooks.then(|| "--with-hooks".to_owned()));
         escape(&words.join(" "))
     }
@@ -141,10 +141,10 @@ impl<'a> Wish<'a> {
     fn words_of_runs_commit(&self) -> String {
         let CommitOptions { commit, branch, with_hooks } = self.options;
         let message = commit.as_deref().filter(|message| !message.is_empty());
-        let message = message.map(|text| format!(" --message {}", word(text)));
-        let branch = branch.as_ref().map(|name| format!(" --branch {}", word(name)));
+        let message = message.map(|text| format!(" --message {}", shell_word(text)));
+        let branch = branch.as_ref().map(|name| format!(" --branch {}", shell_word(name)));
         let hooks = with_hooks.then(|| " --with-hooks".to_owned());
-        escape(&[message, branch, hooks].into_iter().flatten().collect::<String>()).into()
+        escape(&[message, branch, hooks].into_iter().flatten().collect::<String>())
     }
 
     /// Makes the commit of a run that is done; none for another.
@@ -279,12 +279,6 @@ pub(super) fn subject_of(here: &Here, run: &Overview) -> String {
     };
     let of_run = || if run.is_rollback { capitalised(&run.subject) } else { format!("Run {}", run.subject) };
     summary.unwrap_or_else(of_run)
-}
-
-/// A text as one word of a shell.
-fn word(text: &str) -> String {
-    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | '.'));
-    if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 /// The first line of a script's documentation.
