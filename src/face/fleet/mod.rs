@@ -4,12 +4,24 @@
 //! Nothing here schedules. A task is the hash of its inputs. A worker claims it, does it in a private clone, and writes the result to the
 //! store; the first result stands. No repository is changed by a worker.
 
+mod claim;
+mod clone;
+mod collect;
+pub mod engine;
 mod manifest;
+mod outcome;
+mod page;
 mod plan;
 mod resolve;
+mod result;
+mod work;
 
 pub use self::{
+    collect::{Collected, Group, Keep, Row, Standing, collect, status},
     manifest::Manifest,
+    outcome::{Failure, Kind, Outcome, Volatile},
+    page::page,
     plan::{Head, Plan, Task},
     resolve::resolve,
+    work::{Worked, Worker},
 };

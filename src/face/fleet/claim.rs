@@ -1,0 +1,134 @@
+//! The workers of a task: the claims of a task are numbered, and each is made once. A worker that makes the next number has taken the task over.
+//!
+//! Claims save work and decide nothing: should two workers do the same task, the first result stands.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::{
+    base::{
+        error::{Code, Error},
+        hash::Sha256,
+    },
+    service::exec::PrivateFolder,
+    system::{plain_file, store::Store},
+};
+
+/// The most attempts at a task.
+const MOST: u32 = 10_000;
+
+/// A number that the kernel chooses when the machine starts.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// One worker's claim.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Claim {
+    /// The number of the attempt, from 1 on.
+    pub(super) attempt: u32,
+    /// How many attempts before could not be finished for a temporary reason.
+    pub(super) failures: u32,
+    /// The start of the machine on which the worker is.
+    boot: String,
+    /// The private folder that the worker holds as long as it lives.
+    folder: String,
+    /// When it was made, in milliseconds since 1970.
+    made_ms: u64,
+}
+
+/// The way to a task.
+pub(super) enum Taken {
+    /// It is ours.
+    Ours(Claim),
+    /// Another worker has it.
+    Busy {
+        /// When the claim counts no more, in milliseconds since 1970.
+        until_ms: u64,
+    },
+}
+
+/// The facts that decide whether a claim of another counts.
+pub(super) struct Terms<'t> {
+    pub(super) store: &'t Store,
+    pub(super) now_ms: u64,
+    pub(super) lease_ms: u64,
+    /// True if whoever starts the worker knows that no other has the task.
+    pub(super) take_over: bool,
+}
+
+/// Claims a task, and takes it over from a worker that has died, gave it up or has had it for too long.
+pub(super) fn take(terms: &Terms<'_>, task: Sha256, folder: &PrivateFolder) -> Result<Taken, Error> {
+    let (boot, folder) = (boot(), folder.path().display().to_string());
+    let mut failures = 0;
+    for attempt in 1..MOST {
+        let claim = Claim { attempt, failures, boot: boot.clone(), folder: folder.clone(), made_ms: terms.now_ms };
+        let bytes = json!(claim).to_string().into_bytes();
+        if terms.store.create(&key(task, attempt), &bytes)? {
+            return Ok(Taken::Ours(claim));
+        }
+        let Some(other) = terms.store.get(&key(task, attempt))? else { continue };
+        let other: Claim = serde_json::from_slice(&other).map_err(|error| {
+            Error::new(Code::RecordDamaged, format!("a claim in the store is no claim: {error}"))
+                .hint("look at who else writes to the store")
+        })?;
+        let gave_up = terms.store.get(&given_up(task, attempt))?.is_some();
+        failures = other.failures + u32::from(gave_up);
+        // The next number says more than its age does.
+        let is_last = terms.store.get(&key(task, attempt + 1))?.is_none();
+        let until_ms = other.made_ms.saturating_add(terms.lease_ms);
+        let has_died = other.boot == boot && PrivateFolder::is_left(other.folder.as_ref());
+        if is_last && !gave_up && !has_died && !terms.take_over && terms.now_ms < until_ms {
+            return Ok(Taken::Busy { until_ms });
+        }
+    }
+    Err(Error::new(Code::InvalidInput, format!("the task {task} was begun {MOST} times"))
+        .hint("something ends every worker that tries; look at one"))
+}
+
+impl Claim {
+    /// Tells others that the attempt is not finished and nobody works on it.
+    pub(super) fn give_up(&self, store: &Store, task: Sha256, why: &Error) -> Result<(), Error> {
+        let bytes = json!({"code": why.code().as_str(), "message": why.message()}).to_string().into_bytes();
+        store.create(&given_up(task, self.attempt), &bytes).map(drop)
+    }
+}
+
+fn key(task: Sha256, attempt: u32) -> String {
+    format!("claims/{task}-{attempt}")
+}
+
+fn given_up(task: Sha256, attempt: u32) -> String {
+    format!("given-up/{task}-{attempt}")
+}
+
+fn boot() -> String {
+    let id = plain_file::read(BOOT_ID.as_ref()).unwrap_or_default();
+    String::from_utf8_lossy(&id).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_taken_over_from_the_dead_and_the_late_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let store = Store::open("s", place.path()).unwrap();
+        let task = Sha256::of(b"task");
+        let terms = |now_ms, take_over| Terms { store: &store, now_ms, lease_ms: 100, take_over };
+        let attempt = |taken: Taken| match taken {
+            Taken::Ours(claim) => Ok((claim.attempt, claim.failures)),
+            Taken::Busy { until_ms } => Err(until_ms),
+        };
+        let (first, second) = (PrivateFolder::make("fleet").unwrap(), PrivateFolder::make("fleet").unwrap());
+        assert_eq!(attempt(take(&terms(1000, false), task, &first).unwrap()), Ok((1, 0)));
+        assert_eq!(attempt(take(&terms(1050, false), task, &second).unwrap()), Err(1100));
+        assert_eq!(attempt(take(&terms(1050, true), task, &second).unwrap()), Ok((2, 0)));
+        assert_eq!(attempt(take(&terms(1100, false), task, &first).unwrap()), Err(1150));
+        assert_eq!(attempt(take(&terms(1150, false), task, &first).unwrap()), Ok((3, 0)), "too late");
+        drop(first);
+        let Taken::Ours(claim) = take(&terms(1160, false), task, &second).unwrap() else { panic!("its worker died") };
+        claim.give_up(&store, task, &Error::new(Code::Temporary, "no network")).unwrap();
+        assert_eq!((claim.attempt, attempt(take(&terms(1170, false), task, &second).unwrap())), (4, Ok((5, 1))));
+    }
+}

@@ -1,0 +1,83 @@
+//! The objects of a task in the store: those of each attempt, and the one that says which attempt stands.
+
+use serde::Serialize;
+
+use super::outcome::Outcome;
+use crate::{
+    base::{
+        error::{Code, Error},
+        hash::Sha256,
+        json,
+    },
+    system::store::Store,
+};
+
+/// The folder of keys of tasks that are done.
+pub(super) const DONE: &str = "done";
+
+/// The folder of keys of claims.
+pub(super) const CLAIMS: &str = "claims";
+
+/// The objects of an attempt.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part {
+    Record,
+    Patch,
+    Report,
+}
+
+impl Part {
+    fn name(self) -> &'static str {
+        match self {
+            Part::Record => "record",
+            Part::Patch => "patch",
+            Part::Report => "report",
+        }
+    }
+}
+
+/// Writes an object of an attempt; its hash.
+pub(super) fn put(store: &Store, task: Sha256, attempt: u32, part: Part, bytes: &[u8]) -> Result<Sha256, Error> {
+    store.create(&key(task, attempt, part), bytes)?;
+    Ok(Sha256::of(bytes))
+}
+
+/// The object of an attempt that stands, with the hash that the outcome gives.
+///
+/// `record_damaged` if it is missing or another one.
+pub(super) fn part(store: &Store, outcome: &Outcome, part: Part, sha256: Sha256) -> Result<Vec<u8>, Error> {
+    let key = key(outcome.task, outcome.volatile.attempt, part);
+    let bytes = store.get(&key)?.filter(|bytes| Sha256::of(bytes) == sha256);
+    bytes.ok_or_else(|| {
+        Error::new(Code::RecordDamaged, format!("the object `{key}` of the store is not what its worker wrote"))
+            .hint("somebody else writes to the store; work the task again with another store")
+    })
+}
+
+/// Makes an attempt the one that stands; false if another one stands already.
+pub(super) fn finish(store: &Store, outcome: &Outcome) -> Result<bool, Error> {
+    store.create(&done(outcome.task), text(outcome)?.as_bytes())
+}
+
+/// The outcome of a task; none if it is not done.
+pub(super) fn outcome(store: &Store, task: Sha256) -> Result<Option<Outcome>, Error> {
+    let Some(bytes) = store.get(&done(task))? else { return Ok(None) };
+    let outcome: Option<Outcome> = serde_json::from_slice(&bytes).ok();
+    match outcome.filter(|outcome| outcome.task == task) {
+        Some(outcome) => Ok(Some(outcome)),
+        None => Err(Error::new(Code::RecordDamaged, format!("the object `{}` is no outcome of its task", done(task)))
+            .hint("somebody else writes to the store")),
+    }
+}
+
+fn text(value: &impl Serialize) -> Result<String, Error> {
+    Ok(json::canonical(value)? + "\n")
+}
+
+fn done(task: Sha256) -> String {
+    format!("{DONE}/{task}")
+}
+
+fn key(task: Sha256, attempt: u32, part: Part) -> String {
+    format!("results/{task}-{attempt}/{}", part.name())
+}

@@ -1,0 +1,265 @@
+//! One task: a private clone, the run of the script in it under the fleet's policy, and its result in the store.
+
+use std::{collections::BTreeMap, path::Path};
+
+use super::{
+    claim::{self, Claim, Taken},
+    clone::Clone as Cloned,
+    outcome::{Failure, Kind, Outcome, Volatile},
+    plan::{Head, Task},
+    result::{self, Part},
+};
+use crate::{
+    base::{
+        error::{Code, Error},
+        hash::Sha256,
+        json,
+        path::RepoPath,
+    },
+    face::report::{self, Report},
+    host::{self, Context, Finished, Flags, Options, Silent, State, Trust},
+    record::RunFolder,
+    script::{self, Invocation, Loader, load, remote::Surroundings, session::Origin, shipped},
+    service::exec::PrivateFolder,
+    system::{
+        clock::Stopwatch,
+        policy::{Ceiling, FILE, Policy},
+        store::Store,
+        workspace::Workspace,
+    },
+};
+
+/// The parts of a worker that all tasks share.
+pub struct Worker<'w> {
+    /// The parts of the plan that all tasks share.
+    pub head: &'w Head,
+    /// The store.
+    pub store: &'w Store,
+    /// How runs are done.
+    pub options: &'w Options,
+    /// The environment of the program, of which some variables reach git.
+    pub environment: &'w BTreeMap<String, String>,
+    /// True if whoever starts the worker knows that no other has the task.
+    pub take_over: bool,
+}
+
+/// The end of one piece of work.
+#[derive(Debug)]
+pub enum Worked {
+    /// The task is done, with this outcome. False if another worker was first, or the task was done before.
+    Done(Box<Outcome>, bool),
+    /// Another worker has it.
+    Busy {
+        /// When its claim counts no more, in milliseconds since 1970.
+        until_ms: u64,
+    },
+}
+
+/// A run in a clone, and its end.
+struct Ran {
+    context: Context,
+    finished: Finished,
+}
+
+impl Worker<'_> {
+    /// Does a task, if it is not done yet and nobody else has it.
+    ///
+    /// An error is temporary, or one of the store; the task can be tried again. A run that fails is an outcome.
+    pub fn work(&self, task: &Task) -> Result<Worked, Error> {
+        if let Some(outcome) = result::outcome(self.store, task.id)? {
+            return Ok(Worked::Done(Box::new(outcome), false));
+        }
+        let folder = PrivateFolder::make("fleet")?;
+        let terms = claim::Terms {
+            store: self.store,
+            now_ms: self.options.clock.now_ms(),
+            lease_ms: u64::from(self.head.lease_minutes) * 60_000,
+            take_over: self.take_over,
+        };
+        let claim = match claim::take(&terms, task.id, &folder)? {
+            Taken::Ours(claim) => claim,
+            Taken::Busy { until_ms } => return Ok(Worked::Busy { until_ms }),
+        };
+        match self.attempt(task, &claim, &folder) {
+            Ok(outcome) => self.finish(outcome),
+            // The worker is to end, and the task is for the next one.
+            Err(error) if error.code() == Code::Cancelled || claim.failures < self.head.retries => {
+                claim.give_up(self.store, task.id, &error)?;
+                Err(error)
+            }
+            Err(error) => self.finish(failed(task, &claim, &error, folder.path())),
+        }
+    }
+
+    fn finish(&self, outcome: Outcome) -> Result<Worked, Error> {
+        if result::finish(self.store, &outcome)? {
+            return Ok(Worked::Done(Box::new(outcome), true));
+        }
+        let first = result::outcome(self.store, outcome.task)?;
+        Ok(Worked::Done(Box::new(first.unwrap_or(outcome)), false))
+    }
+
+    /// One attempt. An error is a reason to try again.
+    fn attempt(&self, task: &Task, claim: &Claim, folder: &PrivateFolder) -> Result<Outcome, Error> {
+        let watch = Stopwatch::start();
+        let surroundings = Surroundings {
+            environment: self.environment,
+            root: Path::new("/nonexistent"),
+            supervisor: &self.options.program,
+            cancel: self.options.cancel.as_ref(),
+        };
+        let clone = match Cloned::make(task, self.head.clone_mb, folder, &surroundings) {
+            Ok(clone) => clone,
+            Err(error) if is_temporary(&error) => return Err(error),
+            Err(error) => return Ok(failed(task, claim, &error, folder.path())),
+        };
+        let ran = match self.run(task, &clone.root) {
+            Ok(ran) => ran,
+            Err(error) if is_temporary(&error) => return Err(error),
+            Err(error) => return Ok(failed(task, claim, &error, folder.path())),
+        };
+        if let Some(error) = ran.finished.error.as_ref().filter(|error| is_temporary(error)) {
+            return Err(error.clone());
+        }
+        let outcome = self.keep(task, claim, &clone, &ran)?;
+        Ok(Outcome { volatile: Volatile { duration_ms: watch.elapsed_ms(), ..outcome.volatile }, ..outcome })
+    }
+
+    /// Runs the script in a clone. An error means that no run began.
+    fn run(&self, task: &Task, root: &Path) -> Result<Ran, Error> {
+        let workspace = Workspace::open(root)?;
+        let policy = self.policy(task, &workspace)?;
+        let mut context = Context::with_policy(workspace, policy, self.options())?;
+        let read = |path: &RepoPath| match shipped::workflow(path) {
+            Some(text) => Ok(text.to_owned()),
+            None => self
+                .head
+                .sources
+                .get(path.as_str())
+                .cloned()
+                .ok_or_else(|| Error::new(Code::NotFound, format!("the plan has no `{path}`"))),
+        };
+        let loader = Loader {
+            origin: Origin { program: &self.options.program, isolation: self.options.isolation },
+            limits: &context.policy.settings().script.limits,
+            read: &read,
+            stop: &|| context.cancelled(),
+        };
+        let loaded = load(&loader, &RepoPath::parse(&self.head.script)?).map_err(Error::from)?;
+        if let Some(shard) = &task.shard {
+            let shard = Ceiling { write: vec![shard.clone()], ..loaded.header.ceiling.clone() };
+            context.policy = context.policy.tightened(&shard)?;
+        }
+        let invocation = Invocation {
+            args: task.args.clone(),
+            // What is confirmed is the collected set, before it reaches any repository.
+            flags: Flags { yes: true, ..Flags::default() },
+            ..Invocation::default()
+        };
+        let finished = script::run(&context, &loaded, invocation, &mut Silent)?;
+        drop(loaded);
+        Ok(Ran { context, finished })
+    }
+
+    /// How runs are done in a clone. Who planned the fleet trusts its policy, and a repository's own only tightens it.
+    fn options(&self) -> Options {
+        Options { trust: Trust::default(), ..self.options.clone() }
+    }
+
+    /// The fleet's policy, as strict as the repository's own where that is stricter.
+    fn policy(&self, task: &Task, workspace: &Workspace) -> Result<Policy, Error> {
+        let ceiling = Policy::parse(&self.head.policy.text, &self.head.policy.file)?;
+        let ceiling = ceiling.locked()?.granting(&self.head.grants)?;
+        if workspace.stat(&RepoPath::parse(FILE)?)?.is_none() {
+            return Ok(ceiling);
+        }
+        let own = host::policy_of(workspace)?;
+        match own.entrusted() {
+            Some(tables) if task.trust.as_deref() != Some(tables.sha256.to_string().as_str()) => {
+                let message = format!("the repository's `{FILE}` {}, and is not pinned", tables.verbs());
+                Err(Error::new(Code::NotApproved, format!("{message} by `trust = \"{}\"`", tables.sha256)))
+            }
+            Some(_) | None => Policy::strictest(&ceiling, &own),
+        }
+    }
+
+    /// Writes what the run left to the store.
+    fn keep(&self, task: &Task, claim: &Claim, clone: &Cloned<'_>, ran: &Ran) -> Result<Outcome, Error> {
+        let Ran { context, finished } = ran;
+        let folder = context.runs.open(&finished.run)?;
+        let kind = match finished.state {
+            State::Done if finished.files_changed > 0 => Kind::Changed,
+            State::Done => Kind::Nothing,
+            State::Suspended => Kind::Waits,
+            _ => Kind::Failed,
+        };
+        let put = |part, bytes: &[u8]| result::put(self.store, task.id, claim.attempt, part, bytes);
+        let patch = match kind {
+            Kind::Changed => {
+                let changes = host::standing_changes(context, &folder)?;
+                let paths: Vec<String> = changes.iter().map(|change| change.path.to_string()).collect();
+                Some(put(Part::Patch, &clone.patch(&paths)?)?)
+            }
+            Kind::Nothing | Kind::Waits | Kind::Failed => None,
+        };
+        let mut record = Vec::new();
+        host::export(context, &finished.run, kind == Kind::Waits, &mut record)?;
+        let page = report::page(&Report::of(context, &folder)?);
+        Ok(Outcome {
+            task: task.id,
+            kind,
+            exit_code: finished.exit_code(),
+            error: finished.error.as_ref().map(|error| failure(error, &clone.root)),
+            files_changed: finished.files_changed,
+            diff_lines: finished.diff_lines,
+            patch,
+            canonical: Some(canonical(&folder, &clone.root)?),
+            volatile: Volatile {
+                attempt: claim.attempt,
+                run: Some(finished.run.clone()),
+                root: Some(clone.root.display().to_string()),
+                record: Some(put(Part::Record, &record)?),
+                report: Some(put(Part::Report, page.as_bytes())?),
+                duration_ms: 0,
+            },
+        })
+    }
+}
+
+/// The hash of a run's record in its canonical form. `root` is the folder in which it ran.
+pub(super) fn canonical(folder: &RunFolder, root: &Path) -> Result<Sha256, Error> {
+    json::sha256(&host::canonical_records(folder, &folder.records()?, root)?)
+}
+
+fn is_temporary(error: &Error) -> bool {
+    error.code() == Code::Cancelled || error.code().exit_code() == Code::Temporary.exit_code()
+}
+
+/// The outcome of a task of which no run began.
+fn failed(task: &Task, claim: &Claim, error: &Error, folder: &Path) -> Outcome {
+    Outcome {
+        task: task.id,
+        kind: Kind::Failed,
+        exit_code: error.code().exit_code(),
+        error: Some(failure(error, folder)),
+        files_changed: 0,
+        diff_lines: 0,
+        patch: None,
+        canonical: None,
+        volatile: Volatile {
+            attempt: claim.attempt,
+            run: None,
+            root: None,
+            record: None,
+            report: None,
+            duration_ms: 0,
+        },
+    }
+}
+
+/// An error without the folder of the clone, which differs from attempt to attempt.
+fn failure(error: &Error, root: &Path) -> Failure {
+    let at = error.location().map(|at| format!("{}:{}", at.path, at.line));
+    let message = error.message().replace(&root.display().to_string(), "<root>");
+    Failure { code: error.code().as_str().to_owned(), message, at }
+}
