@@ -60,6 +60,7 @@ pages_that_run! {
     rewriting_code_does_what_it_says: "docs/rewrite-code.md",
     model_proposals_do_what_the_page_says: "docs/model-proposals.md",
     committing_a_run_does_what_it_says: "docs/commit.md",
+    changing_many_repositories_does_what_it_says: "docs/fleets.md",
     packs_do_what_the_page_says: "docs/packs.md",
     the_standard_library_does_what_its_page_says: "docs/stdlib.md",
     the_repl_does_what_its_page_says: "docs/repl.md",

@@ -39,6 +39,7 @@ mod exec_foreign;
 mod exec_set_id;
 mod exec_view;
 mod first_use;
+mod fleet;
 mod forged;
 mod gate_cases;
 mod gates;

@@ -6,6 +6,7 @@ mod dag;
 mod docs;
 mod dta;
 mod edit;
+mod fleet;
 mod llm;
 mod mcp;
 mod new;
@@ -34,6 +35,10 @@ pub(super) use self::{
     docs::{DefinitionsArguments, DocsArguments},
     dta::{Dta, DtaNewArguments, DtaRunArguments},
     edit::{EditArguments, EditCommand, FindArguments, OneEdit},
+    fleet::{
+        FleetCollectArguments, FleetCommand, FleetPlaceArguments, FleetPlanArguments, FleetSubmitArguments,
+        FleetWorkArguments,
+    },
     llm::{Llm, LlmArguments, RecordArguments},
     mcp::{McpApproveArguments, McpArguments, McpCommand, McpInstallArguments},
     new::NewArguments,
@@ -120,6 +125,7 @@ impl Cli {
             | Command::Repl(_)
             | Command::Dta { .. }
             | Command::Edit(_)
+            | Command::Fleet { .. }
             | Command::Gate(_)
             | Command::Llm(_)
             | Command::Mcp(_)
@@ -211,6 +217,12 @@ pub(super) enum Command {
     },
     /// Change one place on one line: a class, a value, a text, an import
     Edit(EditArguments),
+    /// Run one workflow over many repositories, on an engine that exists
+    #[command(after_help = "Example:\n  nrv fleet plan -o plan.jsonl && nrv fleet work plan.jsonl")]
+    Fleet {
+        #[command(subcommand)]
+        command: FleetCommand,
+    },
     /// Judge commands, tools and edits as runs are judged
     Gate(GateArguments),
     /// Show and probe the providers of language models

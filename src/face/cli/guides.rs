@@ -32,6 +32,7 @@ pub(super) const GUIDES: &[Guide] = guides![
     "embedding",
     "evaluators",
     "fix-links",
+    "fleets",
     "formats",
     "gates",
     "glossary",

@@ -22,6 +22,7 @@ mod dta;
 mod dta_new;
 mod edit;
 mod files;
+mod fleet;
 mod gate;
 mod guides;
 mod here;
@@ -153,6 +154,7 @@ fn dispatch(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
         Command::Scripts(arguments) => scripts::list(&here()?, arguments, out),
         Command::Repl(arguments) => repl::repl(&here()?, arguments, out),
         Command::Dag { command } => dag::dag(&here()?, command, out),
+        Command::Fleet { command } => fleet::fleet(cli, command, out),
         Command::Dta { command: Dta::List } => dta::list(&here()?, out),
         Command::Dta { command: Dta::Describe { name } } => dta::describe(&in_any_case(cli)?, name, out),
         Command::Dta { command: Dta::New(arguments) } => dta_new::new(&here()?, arguments, out),

@@ -1,0 +1,70 @@
+//! The files for engines: each is one that its engine takes.
+
+use super::*;
+
+#[test]
+fn every_engine_gets_a_file_and_none_is_handed_over_in_a_dry_run() {
+    let fleet = Fleet::new();
+    for name in ["a", "b", "c"] {
+        fleet.repository(name, &[("x.md", "old.example.com\n")]);
+    }
+    fleet.plan("").exits(0);
+    let submitted = |engine: &str, file: &str| {
+        let ran =
+            fleet.site.nrv(&["fleet", "submit", "plan.jsonl", "--engine", engine, "--jobs", "2", "--dry-run"]).exits(0);
+        assert!(ran.stdout.trim().ends_with(file), "{ran:?}");
+        String::from_utf8(fleet.site.read(file)).unwrap()
+    };
+    let parallel = submitted("parallel", "parallel.sh");
+    assert!(parallel.contains("seq 0 2 | parallel --jobs 2"), "{parallel}");
+    let slurm = submitted("slurm", "slurm.sh");
+    assert!(slurm.starts_with("#!/bin/bash\n#SBATCH --job-name=nrv-links\n#SBATCH --array=0-2%2\n"), "{slurm}");
+    submitted("hyperqueue", "hyperqueue.sh");
+    for file in ["parallel.sh", "slurm.sh", "hyperqueue.sh"] {
+        let checked = Command::new("bash").arg("-n").arg(fleet.site.path(file)).output().unwrap();
+        assert!(checked.status.success() && checked.stderr.is_empty(), "{file}: {checked:?}");
+    }
+    let kubernetes = submitted("kubernetes", "kubernetes.yaml");
+    for words in [
+        "completionMode: Indexed",
+        "completions: 3",
+        "parallelism: 2",
+        "args: [fleet, work, \"/fleet/plan.jsonl\", --index-env, JOB_COMPLETION_INDEX]",
+    ] {
+        assert!(kubernetes.contains(words), "{words}: {kubernetes}");
+    }
+    let actions = submitted("actions", "actions.yml");
+    assert!(
+        actions.contains("index: [0, 1, 2]") && actions.contains("--index ${{ matrix.index }} --each 1"),
+        "{actions}"
+    );
+}
+
+#[test]
+fn a_job_file_does_the_work_of_all_tasks() {
+    let fleet = Fleet::new();
+    for name in ["a", "b", "c"] {
+        fleet.repository(name, &[("x.md", "old.example.com\n")]);
+    }
+    fleet.plan("").exits(0);
+    fleet.site.nrv(&["fleet", "submit", "plan.jsonl", "--engine", "slurm", "--dry-run"]).exits(0);
+    // As Slurm starts it: once a number of the array.
+    let program = Path::new(env!("CARGO_BIN_EXE_nrv")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    for index in ["0", "1", "2"] {
+        let worked = Command::new("bash")
+            .arg(fleet.site.path("slurm.sh"))
+            .env("PATH", &path)
+            .env("SLURM_ARRAY_TASK_ID", index)
+            .current_dir(fleet.beside("repositories"))
+            .output()
+            .unwrap();
+        assert!(worked.status.success(), "{worked:?}");
+    }
+    let collected = fleet.collected(&[]);
+    assert_eq!(kinds(&collected).iter().map(|(_, kind)| kind.as_str()).collect::<Vec<_>>(), ["changed"; 3]);
+    // A client that is not there is named, and the file stays.
+    let submit = ["fleet", "submit", "plan.jsonl", "--engine", "slurm"];
+    let output = fleet.site.command(&submit).env("PATH", "/nonexistent").output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("hands it over where the client is"), "{output:?}");
+}
