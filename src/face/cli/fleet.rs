@@ -1,5 +1,7 @@
 //! `nrv fleet`: plans the work over many repositories, does tasks of it, and collects their results.
 
+mod deliver;
+
 use std::{
     io::BufReader,
     path::{Path, PathBuf},
@@ -46,6 +48,7 @@ pub(super) fn fleet(cli: &Cli, command: &FleetCommand, out: &mut Output) -> Resu
         FleetCommand::Submit(arguments) => submit(&Here::without_policy(cli)?, arguments, out),
         FleetCommand::Status(arguments) => status(&Here::without_policy(cli)?, arguments, out),
         FleetCommand::Collect(arguments) => collect(&Here::without_policy(cli)?, arguments, out),
+        FleetCommand::Rollback(arguments) => deliver::rollback(&Here::without_policy(cli)?, arguments, out),
     }
 }
 
@@ -241,15 +244,18 @@ fn collect(here: &Here, arguments: &FleetCollectArguments, out: &mut Output) -> 
     })?;
     write("outcomes.jsonl".into(), &outcomes)?;
     write("index.html".into(), fleet::page(&plan.head.fleet, &collected).as_bytes())?;
-    if out.is_json() {
-        out.document(&collected);
-    } else {
+    if !out.is_json() {
         out.data(&summary(&collected));
+    } else if !arguments.apply {
+        out.document(&collected);
     }
     if let Some(folder) = &arguments.output {
         out.say(&format!("The page over all is {}.", folder.join("index.html").display()));
     }
-    Ok(exit_code(&collected))
+    match &arguments.approve {
+        Some(approved) => deliver::apply(here, (&plan, &store), &collected, (approved, arguments.limit), out),
+        None => Ok(exit_code(&collected)),
+    }
 }
 
 /// The number of tasks of each outcome, and the groups of those that failed.

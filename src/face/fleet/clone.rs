@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::plan::Task;
+use super::{manifest::CommitForm, plan::Task};
 use crate::{
     base::error::{Code, Error},
     script::remote::{Git, GitSource, Surroundings, hardened},
@@ -87,6 +87,71 @@ impl<'a> Clone<'a> {
         let prefixes = ["--src-prefix=a/", "--dst-prefix=b/", "--diff-algorithm=myers", "--unified=3"];
         self.run(&[&["diff", "--cached", &to][..], &form, &prefixes].concat())?;
         crate::system::plain_file::read(out.as_ref()).map_err(|error| Error::io("the patch can't be read", &error))
+    }
+
+    /// Makes a commit of a patch on top of the clone's, which has the same hash each time; its hash.
+    pub(super) fn commit(&self, patch: &[u8], form: &CommitForm) -> Result<String, Error> {
+        let patch = self.place.write("applied.patch", patch)?.display().to_string();
+        self.run(&["apply", "--cached", "--whitespace=nowarn", &patch])?;
+        let line = |words: &[&str]| self.run(words).map(|text| text.trim().to_owned());
+        let (tree, parent) = (line(&["write-tree"])?, line(&["rev-parse", "HEAD"])?);
+        // The time of the commit that it follows: another attempt makes the same commit.
+        let time = line(&["show", "--no-patch", "--format=%cd", "--date=raw", "HEAD"])?;
+        let who = format!("{} {time}", form.author);
+        let text =
+            format!("tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\n{}\n", form.message.trim_end());
+        let object = self.place.write("commit", text.as_bytes())?.display().to_string();
+        line(&["hash-object", "-t", "commit", "-w", "--no-filters", "--", &object])
+    }
+
+    /// Pushes a commit to a branch that is not there, or is at that commit.
+    ///
+    /// `stale_preimage` if the branch is at another commit.
+    pub(super) fn push(&self, url: &str, commit: &str, branch: &str) -> Result<(), Error> {
+        let name = format!("refs/heads/{branch}");
+        if self.branch(url, branch)?.is_some_and(|found| found == commit) {
+            return Ok(());
+        }
+        let lease = format!("--force-with-lease={name}:");
+        let pushed = self.run(&["push", "--quiet", "--no-verify", &lease, "--", url, &format!("{commit}:{name}")]);
+        pushed.map(drop).map_err(|error| self.not_pushed(url, branch, error))
+    }
+
+    /// Removes a branch that is still at the commit that was pushed; false if it is gone.
+    ///
+    /// `stale_preimage` if the branch is at another commit.
+    pub(super) fn remove(git: &Git<'_>, url: &str, commit: &str, branch: &str) -> Result<bool, Error> {
+        let name = format!("refs/heads/{branch}");
+        let found = git.list(url, &name).map_err(|error| Error::new(Code::Temporary, error.message().to_owned()))?;
+        match found.split_once('\t').map(|(found, _)| found) {
+            None => return Ok(false),
+            Some(found) if found != commit => {
+                return Err(Error::new(Code::StalePreimage, format!("`{branch}` has other commits on it by now")));
+            }
+            Some(_) => {}
+        }
+        let git_folder = git.empty()?;
+        let mut arguments = hardened(&git_folder);
+        let lease = format!("--force-with-lease={name}:{commit}");
+        arguments.extend(["push", "--quiet", "--no-verify", &lease, "--", url, &format!(":{name}")].map(str::to_owned));
+        git.run(arguments).map(|_| true).map_err(|error| Error::new(Code::Temporary, error.message().to_owned()))
+    }
+
+    /// The commit of a branch of a repository; none if there is no such branch.
+    fn branch(&self, url: &str, branch: &str) -> Result<Option<String>, Error> {
+        let rows = self.git.list(url, &format!("refs/heads/{branch}"));
+        let rows = rows.map_err(|error| Error::new(Code::Temporary, error.message().to_owned()))?;
+        Ok(rows.split_once('\t').map(|(commit, _)| commit.to_owned()))
+    }
+
+    fn not_pushed(&self, url: &str, branch: &str, error: Error) -> Error {
+        match self.branch(url, branch) {
+            Ok(Some(_)) => {
+                Error::new(Code::StalePreimage, format!("the repository has a branch `{branch}` at another commit"))
+            }
+            _ if error.code() == Code::Cancelled => error,
+            _ => Error::new(Code::Temporary, format!("the branch can't be pushed: {}", error.message())),
+        }
     }
 
     fn run(&self, words: &[&str]) -> Result<String, Error> {

@@ -41,6 +41,9 @@ pub struct Manifest {
     /// The most megabytes that a clone may take.
     #[serde(default = "clone_mb")]
     pub clone_mb: u64,
+    /// The branch and the commit in which a patch reaches its repository; none if patches are all that is wanted.
+    #[serde(default)]
+    pub commit: Option<CommitForm>,
     /// The repositories.
     #[serde(default, rename = "repository")]
     pub repositories: Vec<Repository>,
@@ -102,7 +105,10 @@ impl Manifest {
         if !is_name(&manifest.name) {
             return Err(wrong("`name` has other characters than letters, digits, `-` and `_`, or more than 64"));
         }
-        Ok(manifest)
+        match manifest.commit.as_ref().and_then(CommitForm::fault) {
+            Some(why) => Err(wrong(why)),
+            None => Ok(manifest),
+        }
     }
 
     /// The repositories of the manifest and of lists, in the order of their names.
@@ -198,6 +204,41 @@ fn listed(text: &str) -> Result<Vec<Repository>, Error> {
     lines.map(one).collect()
 }
 
+/// The form of the commits that a fleet pushes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommitForm {
+    /// The branch, which must not be there yet.
+    pub branch: String,
+    /// The message.
+    pub message: String,
+    /// The author, as `Name <address>`.
+    pub author: String,
+}
+
+impl CommitForm {
+    /// The reason that git takes no such commit.
+    fn fault(&self) -> Option<&'static str> {
+        let Self { branch, message, author } = self;
+        let is_mark = |c: u8| matches!(c, b'-' | b'_' | b'.' | b'/');
+        let is_branch = branch.split('/').all(is_name)
+            && branch.bytes().all(|c| c.is_ascii_alphanumeric() || is_mark(c))
+            && !branch.contains("..")
+            && !branch.split('/').any(|part| part.ends_with(".lock") || part.ends_with('.'));
+        let is_address = |text: &str| !text.is_empty() && !text.contains(['<', '>', '\n', '\r', '\0']);
+        let is_author = author
+            .strip_suffix('>')
+            .and_then(|author| author.split_once(" <"))
+            .is_some_and(|(name, address)| is_address(name.trim()) && is_address(address));
+        match (is_branch, is_author, message.trim().is_empty() || message.contains('\0')) {
+            (false, ..) => Some("`commit.branch` is no name of a branch of letters, digits, `-`, `_`, `.` and `/`"),
+            (_, false, _) => Some("`commit.author` is not of the form `Name <address>`"),
+            (.., true) => Some("`commit.message` is empty"),
+            (true, true, false) => None,
+        }
+    }
+}
+
 /// The text of a policy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -220,6 +261,13 @@ mod tests {
             ("", "missing field"),
             ("name = 'a b'\nstore = 's'\nscript = 'x'", "other characters"),
             (&format!("{HEAD}colour = 1"), "unknown field"),
+            (&format!("{HEAD}commit = {{branch = '../x', message = 'm', author = 'A <a@b>'}}"), "no name of a branch"),
+            (
+                &format!("{HEAD}commit = {{branch = 'a/b.lock', message = 'm', author = 'A <a@b>'}}"),
+                "no name of a branch",
+            ),
+            (&format!("{HEAD}commit = {{branch = 'a', message = 'm', author = 'A'}}"), "`Name <address>`"),
+            (&format!("{HEAD}commit = {{branch = 'a', message = ' ', author = 'A <a@b>'}}"), "is empty"),
             (&format!("{HEAD}[[repository]]\nurl = 'x'\nbranch = 1"), "string"),
         ] {
             let error = Manifest::parse(text, "fleet.toml").unwrap_err();

@@ -7,6 +7,7 @@
 mod claim;
 mod clone;
 mod collect;
+mod deliver;
 pub mod engine;
 mod manifest;
 mod outcome;
@@ -18,7 +19,8 @@ mod work;
 
 pub use self::{
     collect::{Collected, Group, Keep, Row, Standing, collect, status},
-    manifest::Manifest,
+    deliver::Delivered,
+    manifest::{CommitForm, Manifest},
     outcome::{Failure, Kind, Outcome, Volatile},
     page::page,
     plan::{Head, Plan, Task},

@@ -10,7 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::manifest::PolicyText;
+use super::manifest::{CommitForm, PolicyText};
 use crate::base::{
     error::{Code, Error},
     hash::Sha256,
@@ -47,6 +47,9 @@ pub struct Head {
     pub lease_minutes: u32,
     /// The most megabytes of a clone.
     pub clone_mb: u64,
+    /// The commits that are pushed; none if patches are all that is wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<CommitForm>,
     /// How many tasks follow.
     pub tasks: usize,
 }
@@ -197,6 +200,7 @@ pub(super) mod tests {
             retries: 3,
             lease_minutes: 60,
             clone_mb: 100,
+            commit: None,
             tasks: n,
         };
         let shared = head.inputs().unwrap();

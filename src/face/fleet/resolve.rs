@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// The bounds of a question for a commit.
-const LIMITS: Limits = Limits {
+pub(super) const LIMITS: Limits = Limits {
     memory: Some(1 << 30),
     file_size: Some(1 << 20),
     processes: None,
@@ -63,6 +63,7 @@ pub fn resolve(
         retries: manifest.retries,
         lease_minutes: manifest.lease_minutes,
         clone_mb: manifest.clone_mb,
+        commit: manifest.commit.clone(),
         tasks: 0,
     };
     let repositories = manifest.all(lists)?;

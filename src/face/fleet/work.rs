@@ -102,12 +102,7 @@ impl Worker<'_> {
     /// One attempt. An error is a reason to try again.
     fn attempt(&self, task: &Task, claim: &Claim, folder: &PrivateFolder) -> Result<Outcome, Error> {
         let watch = Stopwatch::start();
-        let surroundings = Surroundings {
-            environment: self.environment,
-            root: Path::new("/nonexistent"),
-            supervisor: &self.options.program,
-            cancel: self.options.cancel.as_ref(),
-        };
+        let surroundings = self.surroundings();
         let clone = match Cloned::make(task, self.head.clone_mb, folder, &surroundings) {
             Ok(clone) => clone,
             Err(error) if is_temporary(&error) => return Err(error),
@@ -159,6 +154,16 @@ impl Worker<'_> {
         let finished = script::run(&context, &loaded, invocation, &mut Silent)?;
         drop(loaded);
         Ok(Ran { context, finished })
+    }
+
+    /// The surroundings of git, which is taken from no workspace.
+    pub(super) fn surroundings(&self) -> Surroundings<'_> {
+        Surroundings {
+            environment: self.environment,
+            root: Path::new("/nonexistent"),
+            supervisor: &self.options.program,
+            cancel: self.options.cancel.as_ref(),
+        }
     }
 
     /// How runs are done in a clone. Who planned the fleet trusts its policy, and a repository's own only tightens it.

@@ -90,6 +90,12 @@ impl Git<'_> {
         name(&if bare { folder } else { folder.join(".git") })
     }
 
+    /// Makes an empty repository without a work tree; its folder.
+    pub fn empty(&self) -> Result<String, Error> {
+        let source = GitSource { url: String::new(), commit: String::new() };
+        self.init(&source, true)
+    }
+
     /// Fetches a commit alone, without its history, into a repository of [`Git::init`].
     pub fn fetch(&self, git_folder: &str, source: &GitSource) -> Result<(), Error> {
         let mut arguments = hardened(git_folder);

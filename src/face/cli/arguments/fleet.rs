@@ -19,6 +19,8 @@ pub(in crate::face::cli) enum FleetCommand {
     Status(FleetPlaceArguments),
     /// Verify all records, and write patches, reports and one page over all
     Collect(FleetCollectArguments),
+    /// Remove the branches that were pushed, where nobody has committed on them
+    Rollback(FleetPlaceArguments),
 }
 
 /// Arguments of `nrv fleet plan`.
@@ -104,12 +106,22 @@ pub(in crate::face::cli) struct FleetSubmitArguments {
 
 /// Arguments of `nrv fleet collect`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
-  nrv fleet collect plan.jsonl -o collected")]
+#[command(after_help = "Examples:
+  nrv fleet collect plan.jsonl -o collected
+  nrv fleet collect plan.jsonl --apply --approve 4f0e…")]
 pub(in crate::face::cli) struct FleetCollectArguments {
     #[command(flatten)]
     pub(in crate::face::cli) place: FleetPlaceArguments,
     /// Write patches, reports, outcomes and the page to this folder
     #[arg(short, long, value_name = "DIR")]
     pub(in crate::face::cli) output: Option<PathBuf>,
+    /// Push each patch as a commit on a new branch of its repository
+    #[arg(long, requires = "approve")]
+    pub(in crate::face::cli) apply: bool,
+    /// Approve the patches of this hash, which the collection prints
+    #[arg(long, value_name = "HASH", requires = "apply")]
+    pub(in crate::face::cli) approve: Option<String>,
+    /// Push so many branches at most; the others follow when it is started again
+    #[arg(long, value_name = "N", requires = "apply")]
+    pub(in crate::face::cli) limit: Option<usize>,
 }

@@ -1,0 +1,126 @@
+//! `nrv fleet collect --apply` and `nrv fleet rollback`: approved patches become branches, and branches are taken back.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{super::Here, Place, exit_code};
+use crate::{
+    base::{
+        error::{Code, Error},
+        text::{counted, escape},
+    },
+    face::{
+        cli::{arguments::FleetPlaceArguments, output::Output, signals},
+        fleet::{Collected, Kind, Plan, Row, Task, Worker},
+    },
+    system::store::Store,
+};
+
+/// The branches that were pushed or removed, those that were so before, and those that could not be.
+#[derive(Default)]
+struct Tally {
+    done: usize,
+    before: usize,
+    rows: Vec<Value>,
+    refused: Option<Error>,
+}
+
+impl Tally {
+    /// Notes an error of one task; an error that concerns all is returned.
+    fn refuse(&mut self, task: &Task, error: Error, out: &mut Output) -> Result<(), Error> {
+        if error.code() == Code::Cancelled {
+            return Err(error);
+        }
+        out.say(&format!("{}: {}: {}", task.name, error.code().as_str(), escape(error.message())));
+        self.rows.push(json!({"name": task.name, "error": error}));
+        // What can be tried again says less than what can't.
+        let is_first = self.refused.as_ref().is_none_or(|first| first.code() == Code::Temporary);
+        if is_first {
+            self.refused = Some(error);
+        }
+        Ok(())
+    }
+
+    fn conclude(self, (verb, more): (&str, &str), out: &mut Output) -> u8 {
+        let Tally { done, before, rows, refused } = self;
+        if out.is_json() {
+            out.document(&json!({"branches": rows, "done": done, "before": before}));
+        }
+        let before = if before > 0 { format!(", {before} before") } else { String::new() };
+        out.say(&format!("{} {verb}{before}.{more}", counted_branches(done)));
+        refused.map_or(0, |error| error.code().exit_code())
+    }
+}
+
+fn counted_branches(n: usize) -> String {
+    if n == 1 { "1 branch".to_owned() } else { format!("{n} branches") }
+}
+
+fn worker<'w>(here: &'w Here, plan: &'w Plan, store: &'w Store) -> Worker<'w> {
+    let options = &here.context.options;
+    Worker { head: &plan.head, store, options, environment: &options.environment, take_over: false }
+}
+
+/// Pushes the branches of a collection whose patches were approved.
+pub(super) fn apply(
+    here: &Here,
+    (plan, store): (&Plan, &Store),
+    collected: &Collected,
+    (approved, limit): (&str, Option<usize>),
+    out: &mut Output,
+) -> Result<u8, Error> {
+    let Some(form) = &plan.head.commit else {
+        return Err(Error::new(Code::InvalidInput, "the plan says nothing of branches and commits")
+            .hint("give `fleet.toml` a table `[commit]` with `branch`, `message` and `author`, and plan again"));
+    };
+    let patches = collected.patches.to_string();
+    if approved != patches {
+        let message = format!("the patches are not those that were approved: their hash is {patches}");
+        return Err(Error::new(Code::StalePreimage, message).hint("look at what was collected, and approve that hash"));
+    }
+    let worker = worker(here, plan, store);
+    let mut tally = Tally::default();
+    let tasks: BTreeMap<_, _> = plan.tasks.iter().map(|task| (task.id, task)).collect();
+    let changed = |row: &&Row| row.outcome.kind == Kind::Changed;
+    let mut open = 0;
+    for row in collected.rows.iter().filter(changed) {
+        let Some(task) = tasks.get(&row.outcome.task) else { continue };
+        if limit.is_some_and(|limit| tally.done >= limit) {
+            open += usize::from(worker.delivered(task.id)?.is_none());
+            continue;
+        }
+        match worker.deliver(task, row, form) {
+            Ok((delivered, is_new)) => {
+                *if is_new { &mut tally.done } else { &mut tally.before } += 1;
+                tally.rows.push(json!({"name": row.name, "branch": delivered.branch, "commit": delivered.commit}));
+            }
+            Err(error) => tally.refuse(task, error, out)?,
+        }
+    }
+    let more = if open > 0 { format!(" {} to push: start it again.", counted(open, "task")) } else { String::new() };
+    let code = tally.conclude(("pushed", &more), out);
+    // A collection that lacks tasks or has failures is no success, whatever was pushed.
+    Ok(if code == 0 { exit_code(collected) } else { code })
+}
+
+/// Removes the branches that were pushed, where nobody has committed on them.
+pub(super) fn rollback(here: &Here, arguments: &FleetPlaceArguments, out: &mut Output) -> Result<u8, Error> {
+    signals::listen(&here.context.options, &here.meter)?;
+    let Place { plan, store } = Place::open(here, arguments)?;
+    let worker = worker(here, &plan, &store);
+    let mut tally = Tally::default();
+    for task in &plan.tasks {
+        let Some(delivered) = worker.delivered(task.id)? else { continue };
+        match worker.take_back(task, &delivered) {
+            Ok(is_removed) => {
+                *if is_removed { &mut tally.done } else { &mut tally.before } += 1;
+                tally.rows.push(json!({"name": task.name, "branch": delivered.branch, "removed": is_removed}));
+            }
+            Err(error) => tally.refuse(task, error, out)?,
+        }
+    }
+    let more =
+        if tally.refused.is_some() { " The others were merged or changed: `git revert` takes them back." } else { "" };
+    Ok(tally.conclude(("removed", more), out))
+}

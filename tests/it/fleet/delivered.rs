@@ -1,0 +1,87 @@
+//! Approved patches as branches: each once, never over the work of others, and taken back.
+
+use super::*;
+
+const FORM: &str =
+    "commit = { branch = 'nrv/links', message = 'Move the links', author = 'A Person <person@example.org>' }\n";
+
+/// Runs git in a repository beside the workspace.
+fn git(fleet: &Fleet, repository: &str, arguments: &[&str]) -> String {
+    let folder = fleet.beside("repositories").join(repository);
+    let made = Command::new("git").arg("-C").arg(folder).args(arguments).output().unwrap();
+    String::from_utf8(made.stdout).unwrap().trim().to_owned()
+}
+
+/// A fleet whose tasks are done, and the hash of its patches.
+fn worked(names: &[&str]) -> (Fleet, String) {
+    let fleet = Fleet::new();
+    for name in names {
+        fleet.repository(name, &[("a b.md", "old.example.com\r\n"), (".gitattributes", "*.md text eol=crlf\n")]);
+    }
+    fleet.plan(FORM).exits(0);
+    fleet.site.nrv(&["fleet", "work", "plan.jsonl"]).exits(0);
+    let hash = fleet.collected(&[])["patches"].as_str().unwrap().to_owned();
+    (fleet, hash)
+}
+
+fn apply(fleet: &Fleet, hash: &str, more: &[&str]) -> Ran {
+    fleet.site.nrv(&[&["fleet", "collect", "plan.jsonl", "--apply", "--approve", hash], more].concat())
+}
+
+#[test]
+fn approved_patches_are_branches_once_and_can_be_taken_back() {
+    let (fleet, hash) = worked(&["a", "b", "c"]);
+    apply(&fleet, &"0".repeat(64), &[]).exits(5).says(&hash);
+    assert_eq!(git(&fleet, "a", &["branch", "--list", "nrv/links"]), "");
+    apply(&fleet, &hash, &["--limit", "1"]).exits(0).says("1 branch pushed. 2 tasks to push");
+    apply(&fleet, &hash, &[]).exits(0).says("2 branches pushed, 1 before.");
+    apply(&fleet, &hash, &[]).exits(0).says("0 branches pushed, 3 before.");
+    let commit = git(&fleet, "a", &["rev-parse", "nrv/links"]);
+    assert_eq!(git(&fleet, "a", &["rev-parse", "nrv/links^"]), git(&fleet, "a", &["rev-parse", "main"]));
+    assert_eq!(git(&fleet, "a", &["show", "nrv/links:a b.md"]), "new.example.com");
+    assert_eq!(
+        git(&fleet, "a", &["log", "-1", "--format=%an <%ae> %s", "nrv/links"]),
+        "A Person <person@example.org> Move the links"
+    );
+    assert_eq!(git(&fleet, "a", &["diff", "--name-only", "main", "nrv/links"]), "a b.md");
+    // Somebody works on one of the branches.
+    let other = git(
+        &fleet,
+        "b",
+        &[
+            "-c",
+            "user.name=B",
+            "-c",
+            "user.email=b@example.org",
+            "commit-tree",
+            "-p",
+            "nrv/links",
+            "-m",
+            "more",
+            "nrv/links^{tree}",
+        ],
+    );
+    git(&fleet, "b", &["update-ref", "refs/heads/nrv/links", &other]);
+    let rollback = fleet.site.nrv(&["fleet", "rollback", "plan.jsonl"]).exits(5);
+    assert!(
+        rollback.stderr.contains("2 branches removed") && rollback.stderr.contains("b: stale_preimage"),
+        "{rollback:?}"
+    );
+    assert_eq!(git(&fleet, "b", &["rev-parse", "nrv/links"]), other);
+    assert_eq!(git(&fleet, "a", &["branch", "--list", "nrv/links"]), "");
+    // The same approval makes the same commit again.
+    apply(&fleet, &hash, &[]);
+    assert_eq!(git(&fleet, "a", &["rev-parse", "nrv/links"]), commit);
+}
+
+#[test]
+fn a_branch_of_others_is_never_written() {
+    let (fleet, hash) = worked(&["a", "b"]);
+    git(&fleet, "a", &["branch", "nrv/links", "main"]);
+    let main = git(&fleet, "a", &["rev-parse", "main"]);
+    apply(&fleet, &hash, &[]).exits(5).says("has a branch `nrv/links` at another commit");
+    assert_eq!(git(&fleet, "a", &["rev-parse", "nrv/links"]), main);
+    assert_ne!(git(&fleet, "b", &["rev-parse", "nrv/links"]), "");
+    fleet.plan("").exits(0);
+    apply(&fleet, &hash, &[]).exits(1).says("a table `[commit]`");
+}
