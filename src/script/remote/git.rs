@@ -44,6 +44,10 @@ const SETTINGS: &[&str] = &[
     "protocol.version=2",
     "fetch.fsckObjects=true",
     "transfer.fsckObjects=true",
+    // Harmless, and common in old repositories.
+    "fetch.fsck.zeroPaddedFilemode=ignore",
+    "fetch.fsck.missingSpaceBeforeEmail=ignore",
+    "fetch.fsck.badTimezone=ignore",
     "fetch.recurseSubmodules=no",
     "submodule.recurse=false",
     "core.hooksPath=/dev/null",
@@ -112,6 +116,9 @@ impl Git<'_> {
     }
 
     /// Runs git; its output, and its message as the error.
+    ///
+    /// `temporary` if git was ended, took too long or had no room; `invalid_input` for what is beyond the bounds or refused as damaged;
+    /// `not_found` for every other failure.
     pub fn run(&self, args: Vec<String>) -> Result<String, Error> {
         // A relative folder would be looked for in the current one.
         let Surroundings { environment, root, supervisor, cancel } = *self.surroundings;
@@ -145,16 +152,23 @@ impl Git<'_> {
             NotStarted::NoStage(why) => Error::new(Code::Internal, why),
             NotStarted::Unconfined(missing) => Error::new(Code::Internal, missing.join("; ")),
         })?;
-        let why = match (done.cancelled, done.timed_out, done.exceeded, done.status) {
-            (true, ..) => return Err(Error::new(Code::Cancelled, "the fetch was cancelled")),
-            (_, true, ..) => format!("it took longer than {PATIENCE_MS} ms"),
-            (_, _, Some(bound), _) => format!("it took more than its bound of {bound:?}").to_lowercase(),
+        let said = String::from_utf8_lossy(&done.stderr.head).trim().replace('\n', "; ");
+        let full = ["No space left on device", "Out of diskspace"].iter().any(|words| said.contains(words));
+        let refused = ["not our ref", "fsck error", "File too large"].iter().any(|words| said.contains(words));
+        Err(match (done.cancelled, done.timed_out, done.exceeded, done.status) {
+            (true, ..) => Error::new(Code::Cancelled, "git was cancelled"),
+            (_, true, ..) => Error::new(Code::Temporary, format!("it took longer than {PATIENCE_MS} ms")),
+            (_, _, Some(bound), _) => {
+                Error::new(Code::InvalidInput, format!("it took more than its bound of {bound:?}").to_lowercase())
+            }
             (.., Some(0)) => return Ok(String::from_utf8_lossy(&done.stdout.head).into_owned()),
-            _ => String::from_utf8_lossy(&done.stderr.head).trim().replace('\n', "; "),
-        };
-        let why =
-            if done.exceeded.is_some() { Error::new(Code::InvalidInput, why) } else { Error::new(Code::NotFound, why) };
-        Err(why)
+            // Longer than a file may be.
+            (.., None) if done.is_file_too_long() => Error::new(Code::InvalidInput, "a file is longer than the bound"),
+            (.., None) => Error::new(Code::Temporary, format!("git was ended by a signal; {said}")),
+            (.., Some(_)) if full => Error::new(Code::Temporary, said),
+            (.., Some(_)) if refused => Error::new(Code::InvalidInput, said),
+            (.., Some(_)) => Error::new(Code::NotFound, said),
+        })
     }
 
     fn variables(&self, folders: String) -> BTreeMap<String, String> {

@@ -226,6 +226,13 @@ pub struct Ended {
     pub confinement: Confinement,
 }
 
+impl Ended {
+    /// True if it was ended since a file became longer than the bound.
+    pub fn is_file_too_long(&self) -> bool {
+        self.signal == Some(rustix::process::Signal::XFSZ.as_raw())
+    }
+}
+
 /// A program's output on one stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stream {
