@@ -22,6 +22,8 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
     ("mounts", "this user may not mount a file system"),
     ("namespaces", "no user namespace can be made here, or `unshare` or `setpriv` is missing"),
     ("npm", "there is no npm, or it reaches no registry"),
+    ("parallel", "there is no GNU parallel; `apt-get install parallel` brings it"),
+    ("slurm", "only root can make a cluster, with `slurmctld`, `slurmd`, `slurm-client`, `munge` and `iproute2`"),
     ("smollm2", "the model is not installed; `tests/llm/install smollm2` brings it"),
     ("terminal", "there is no `script` that makes a terminal; `apt-get install bsdutils` brings it"),
     ("users", "only root can become another user, with `setpriv`, `prlimit` and `timeout`"),
