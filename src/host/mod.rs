@@ -152,7 +152,7 @@ pub use self::{
     },
     position::{Position, Positions},
     replay::{Difference, Divergence, Judges, Opened, Parting, Reach, Replay, Replayed, RuleAt, Trial},
-    reply::canonical_records,
+    reply::{canonical_records, without_run_ids},
     sink::{Answer, Event, Question, Silent, Sink, Work},
 };
 use self::{

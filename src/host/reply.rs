@@ -166,6 +166,11 @@ pub fn canonical_records(run: &RunFolder, records: &[Record], root: &Path) -> Re
     sorted.iter().map(row).collect()
 }
 
+/// A text with the ids of runs taken out, which differ each time.
+pub fn without_run_ids(text: &str) -> String {
+    RUN_ID.replace_all(text, "<run>").into_owned()
+}
+
 /// The shape of a run's id, as a lock's holder or the run that was rolled back is named.
 static RUN_ID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}\b").expect("it is a pattern"));

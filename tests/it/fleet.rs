@@ -6,6 +6,7 @@ mod delivered;
 mod engines;
 mod hostile;
 mod killed;
+mod slurm;
 
 use std::{
     collections::BTreeMap,
@@ -64,8 +65,13 @@ impl Fleet {
 
     /// Writes the manifest, whose repositories are those beside the workspace, and plans it.
     fn plan(&self, more: &str) -> Ran {
+        self.plan_of("store = \"../store\"", more)
+    }
+
+    /// As `plan`, with another store.
+    fn plan_of(&self, store: &str, more: &str) -> Ran {
         let manifest =
-            "name = \"links\"\nstore = \"../store\"\nscript = \"links.rhai\"\nargs = { from = \"old.example.com\" }\n";
+            format!("name = \"links\"\n{store}\nscript = \"links.rhai\"\nargs = {{ from = \"old.example.com\" }}\n");
         let mut names: Vec<String> = std::fs::read_dir(self.beside("repositories"))
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -183,14 +189,14 @@ fn a_task_that_is_done_stays_done_and_other_inputs_are_another_task() {
     fleet.plan("").exits(0);
     fleet.site.nrv(&["fleet", "work", "plan.jsonl", "--task", "a"]).exits(0);
     let first = fleet.results(&[]);
-    fleet.site.nrv(&["fleet", "work", "plan.jsonl", "--index", "0"]).exits(0).says("as another worker found");
+    fleet.site.nrv(&["fleet", "work", "plan.jsonl", "--index", "0"]).exits(0).says("as was found before");
     assert_eq!(fleet.results(&[]), first);
     fleet.site.nrv(&["fleet", "work", "plan.jsonl", "--index", "1"]).exits(2).says("the plan has 1 task");
     fleet.site.nrv(&["fleet", "work", "plan.jsonl", "--index-env", "NOT_SET"]).exits(2);
     fleet.repository("a", &[("x.md", "old.example.com twice\n")]);
     fleet.plan("").exits(0);
     assert!(fleet.status().starts_with("0 of 1 task done"), "{}", fleet.status());
-    // Somebody else edits an object of the store.
+    // Somebody else edits objects of the store.
     fleet.site.nrv(&["fleet", "work", "plan.jsonl"]).exits(0);
     let results = std::fs::read_dir(fleet.beside("store").join("results")).unwrap();
     for result in results {
@@ -229,4 +235,91 @@ fn a_shard_writes_in_its_part_alone() {
     // A script that does not keep to its part is refused.
     fleet.plan(shards).exits(0);
     fleet.site.nrv(&["fleet", "work", "plan.jsonl"]).exits(3).says("permission_denied");
+}
+
+#[test]
+fn an_edited_plan_is_refused_and_so_are_two_tasks_of_one_name() {
+    let fleet = Fleet::new();
+    fleet.repository("a", &[("x.md", "old.example.com\n")]);
+    fleet.plan("").exits(0);
+    let plan = String::from_utf8(fleet.site.read("plan.jsonl")).unwrap();
+    for (from, to) in [
+        ("\"name\":\"a\"", "\"name\":\"../../../escaped\""),
+        ("\"fleet\":\"links\"", "\"fleet\":\"x\\ntouch injected\""),
+        ("\"retries\":3", "\"retries\":0"),
+        ("\"store\":\"../store\"", "\"store\":\"../elsewhere\""),
+    ] {
+        assert!(plan.contains(from), "{from}");
+        fleet.site.write("edited.jsonl", plan.replace(from, to));
+        for command in ["work", "status", "collect"] {
+            fleet.site.nrv(&["fleet", command, "edited.jsonl"]).exits(1).says("of the plan is wrong");
+        }
+    }
+    fleet
+        .plan("[[repository]]\npath = '../repositories/a'\nname = 'A'\nargs = { glob = '*.md' }\n")
+        .exits(1)
+        .says("two tasks have the name");
+    fleet.plan("store = 's3://bucket'\n").exits(1);
+}
+
+#[test]
+fn one_repository_that_can_not_be_worked_keeps_no_other_from_its_result() {
+    let fleet = Fleet::new();
+    for name in ["a", "c"] {
+        fleet.repository(name, &[("x.md", "old.example.com\n")]);
+    }
+    // The patch of this one can't be made: git is to read the page in an encoding that it does not have.
+    fleet.repository(
+        "b",
+        &[("x.md", "old.example.com\n"), (".gitattributes", "docs/*.md working-tree-encoding=UTF-16\n")],
+    );
+    let makes = "const WORKFLOW = #{ permissions: #{ write: [\"docs/**\"] } };\nnrv.apply.create(\"docs/new.md\", \"new\\n\");\n";
+    fleet.site.script("links.rhai", makes);
+    fleet.site.nrv(&["approve", "links.rhai", "--yes"]).exits(0);
+    fleet.site.write("fleet.toml", "name = 'new'\nstore = '../store'\nscript = 'links.rhai'\n");
+    fleet.site.write("list", "../repositories/a\n../repositories/b\n../repositories/c\n");
+    fleet.site.nrv(&["fleet", "plan", "--repositories", "list"]).exits(0);
+    fleet.site.nrv(&["fleet", "work", "plan.jsonl"]);
+    let collected = fleet.collected(&[]);
+    let found: BTreeMap<String, String> = kinds(&collected).into_iter().collect();
+    assert_eq!(
+        (found["a"].as_str(), found["b"].as_str(), found["c"].as_str()),
+        ("changed", "failed", "changed"),
+        "{collected:#}"
+    );
+}
+
+#[test]
+fn an_outcome_that_its_record_does_not_bear_out_is_damaged() {
+    let fleet = Fleet::new();
+    for name in ["a", "b"] {
+        fleet.repository(name, &[("x.md", "old.example.com\n"), (name, "")]);
+    }
+    fleet.plan("").exits(0);
+    fleet.site.nrv(&["fleet", "work", "plan.jsonl"]).exits(0);
+    let folder = fleet.beside("store").join("done");
+    let done: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let whole = std::fs::read_to_string(&done[0]).unwrap();
+    let mut outcome: Value = serde_json::from_str(&whole).unwrap();
+    for edit in ["more files", "no record"] {
+        match edit {
+            "more files" => outcome["files_changed"] = json!(999),
+            _ => drop(outcome["volatile"].as_object_mut().unwrap().remove("record")),
+        }
+        std::fs::write(&done[0], outcome.to_string()).unwrap();
+        fleet.site.nrv(&["fleet", "collect", "plan.jsonl"]).exits(4).says("record_damaged");
+        outcome = serde_json::from_str(&whole).unwrap();
+    }
+    std::fs::write(&done[0], &whole).unwrap();
+    let folder = fleet.beside("collected");
+    fleet.site.nrv(&["fleet", "collect", "plan.jsonl", "-o", folder.to_str().unwrap()]).exits(0);
+    fleet
+        .site
+        .nrv(&["fleet", "collect", "plan.jsonl", "-o", folder.to_str().unwrap()])
+        .exits(1)
+        .says("not an empty folder");
+    // A pipe is no object.
+    std::fs::remove_file(&done[0]).unwrap();
+    assert!(Command::new("mkfifo").arg(&done[0]).status().unwrap().success());
+    fleet.site.nrv(&["fleet", "collect", "plan.jsonl"]).exits(75);
 }

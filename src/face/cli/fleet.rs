@@ -3,7 +3,8 @@
 mod deliver;
 
 use std::{
-    io::BufReader,
+    collections::BTreeMap,
+    io::{BufRead, BufReader},
     path::{Path, PathBuf},
 };
 
@@ -22,9 +23,12 @@ use super::{
 use crate::{
     base::{
         error::{Code, Error},
-        text::{counted, escape},
+        text::{counted, escape, shell_word},
     },
-    face::fleet::{self, Collected, Kind, Manifest, Outcome, Plan, Row, Task, Worked, Worker, engine::Submission},
+    face::fleet::{
+        self, Collected, Kind, Manifest, Outcome, Plan, Row, Task, Worked, Worker,
+        engine::{Engine, Submission},
+    },
     script::remote::Surroundings,
     service::exec::look_up,
     system::{
@@ -95,24 +99,39 @@ struct Place {
 
 impl Place {
     fn open(here: &Here, arguments: &FleetPlaceArguments) -> Result<Self, Error> {
+        Place::read(here, arguments, |input| Plan::read(input))
+    }
+
+    fn read(
+        here: &Here,
+        arguments: &FleetPlaceArguments,
+        read: impl FnOnce(&mut dyn BufRead) -> Result<Plan, Error>,
+    ) -> Result<Self, Error> {
+        let plan = read_plan(here, &arguments.plan, read)?;
         let file = here.absolute(&arguments.plan);
-        let failed = |error: &std::io::Error| Error::io(format!("`{}` can't be read", arguments.plan.display()), error);
-        #[expect(clippy::disallowed_methods, reason = "a file that the user names is theirs to name")]
-        let opened = std::fs::File::open(&file).map_err(|error| failed(&error))?;
-        let plan = Plan::read(&mut BufReader::new(opened))?;
-        let base = file.parent().unwrap_or(&file);
         let store = match &arguments.store {
             Some(store) => Store::open(store, &here.place.folder)?,
-            None => Store::open(&plan.head.store, base)?,
+            None => Store::open(&plan.head.store, file.parent().unwrap_or(&file))?,
         };
         Ok(Place { plan, store })
     }
 }
 
+fn read_plan(
+    here: &Here,
+    plan: &Path,
+    read: impl FnOnce(&mut dyn BufRead) -> Result<Plan, Error>,
+) -> Result<Plan, Error> {
+    let failed = |error: &std::io::Error| Error::io(format!("`{}` can't be read", plan.display()), error);
+    #[expect(clippy::disallowed_methods, reason = "a file that the user names is theirs to name")]
+    let opened = std::fs::File::open(here.absolute(plan)).map_err(|error| failed(&error))?;
+    read(&mut BufReader::new(opened))
+}
+
 fn work(here: &Here, arguments: &FleetWorkArguments, out: &mut Output) -> Result<u8, Error> {
     signals::listen(&here.context.options, &here.meter)?;
-    let Place { plan, store } = Place::open(here, &arguments.place)?;
     let options = &here.context.options;
+    let Place { plan, store } = part(here, arguments)?;
     let worker = Worker {
         head: &plan.head,
         store: &store,
@@ -120,9 +139,9 @@ fn work(here: &Here, arguments: &FleetWorkArguments, out: &mut Output) -> Result
         environment: &options.environment,
         take_over: arguments.take_over,
     };
+    let tasks = chosen(&plan, arguments)?;
+    let are_named = arguments.task.is_some() || arguments.index.is_some() || arguments.index_env.is_some();
     let (mut code, mut again, mut rows) = (0, None, Vec::new());
-    let tasks = chosen(&plan, arguments, &options.environment)?;
-    let are_named = tasks.len() < plan.tasks.len() || arguments.index.is_some() || arguments.index_env.is_some();
     for task in tasks {
         match worker.work(task) {
             Ok(Worked::Done(outcome, is_new)) => {
@@ -140,60 +159,60 @@ fn work(here: &Here, arguments: &FleetWorkArguments, out: &mut Output) -> Result
                     );
                 }
             }
-            Err(error) if error.code() == Code::Temporary => {
-                out.say(&format!("{}: not done now: {}", task.name, error.message()));
+            Err(error) if error.code() == Code::Cancelled => return Err(error),
+            // The other tasks have nothing to do with it.
+            Err(error) => {
+                out.say(&format!("{}: not done now: {}", task.name, escape(error.message())));
                 again = again.or(Some(error));
             }
-            Err(error) => return Err(error),
         }
     }
     if out.is_json() {
         out.document(&rows);
     }
-    match again {
-        None => Ok(code),
-        Some(error) => {
-            out.explain(&error);
-            Ok(error.code().exit_code())
-        }
-    }
+    let Some(error) = again else { return Ok(code) };
+    out.explain(&error);
+    Ok(Code::Temporary.exit_code())
 }
 
-/// The tasks that the options name; all of them if they name none.
-fn chosen<'p>(
-    plan: &'p Plan,
-    arguments: &FleetWorkArguments,
-    environment: &std::collections::BTreeMap<String, String>,
-) -> Result<&'p [Task], Error> {
-    if let Some(name) = &arguments.task {
-        let at = plan.tasks.iter().position(|task| task.name == *name || task.id.to_string() == *name);
-        let at = at.ok_or_else(|| Error::new(Code::NotFound, format!("the plan has no task `{}`", escape(name))))?;
-        return Ok(&plan.tasks[at..=at]);
-    }
-    let index = match (&arguments.index, &arguments.index_env) {
-        (Some(index), _) => *index,
-        (None, Some(name)) => {
-            let value = environment.get(name).ok_or_else(|| {
-                Error::new(Code::Usage, format!("the variable `{}` is not set", escape(name)))
-                    .hint("the engine sets it where it starts a task")
-            })?;
-            value.parse().map_err(|_| {
-                Error::new(Code::Usage, format!("`{}` is no number: {}", escape(name), value.escape_debug()))
-            })?
-        }
-        (None, None) => return Ok(&plan.tasks),
+/// The plan, or the part of it that a number stands for, with its store.
+fn part(here: &Here, arguments: &FleetWorkArguments) -> Result<Place, Error> {
+    let Some(number) = number(arguments, &here.context.options.environment)? else {
+        return Place::open(here, &arguments.place);
     };
     let each = arguments.each.max(1);
-    let from = index.saturating_mul(each);
-    if from >= plan.tasks.len() {
-        let message = format!("there is no task {index}: the plan has {}", counted(plan.tasks.len(), "task"));
-        return Err(Error::new(Code::Usage, message));
+    let from = number.saturating_mul(each);
+    let place = Place::read(here, &arguments.place, |input| Plan::read_part(input, from, each))?;
+    if place.plan.tasks.is_empty() {
+        let tasks = counted(place.plan.head.tasks, "task");
+        return Err(Error::new(Code::Usage, format!("there is no task {number}: the plan has {tasks}")));
     }
-    Ok(&plan.tasks[from..plan.tasks.len().min(from + each)])
+    Ok(place)
+}
+
+/// The number that the options give, or the variable that they name.
+fn number(arguments: &FleetWorkArguments, environment: &BTreeMap<String, String>) -> Result<Option<usize>, Error> {
+    let Some(name) = &arguments.index_env else { return Ok(arguments.index) };
+    let value = environment.get(name).ok_or_else(|| {
+        Error::new(Code::Usage, format!("the variable `{}` is not set", escape(name)))
+            .hint("the engine sets it where it starts a task")
+    })?;
+    let number = value
+        .parse()
+        .map_err(|_| Error::new(Code::Usage, format!("`{}` is no number: {}", escape(name), value.escape_debug())))?;
+    Ok(Some(number))
+}
+
+/// The task of that name, or all that were read.
+fn chosen<'p>(plan: &'p Plan, arguments: &FleetWorkArguments) -> Result<&'p [Task], Error> {
+    let Some(name) = &arguments.task else { return Ok(&plan.tasks) };
+    let at = plan.tasks.iter().position(|task| task.name == *name || task.id.to_string() == *name);
+    let at = at.ok_or_else(|| Error::new(Code::NotFound, format!("the plan has no task `{}`", escape(name))))?;
+    Ok(&plan.tasks[at..=at])
 }
 
 fn tell(task: &Task, outcome: &Outcome, is_new: bool, out: &mut Output) {
-    let before = if is_new { "" } else { ", as another worker found" };
+    let before = if is_new { "" } else { ", as was found before" };
     let what = match (&outcome.kind, &outcome.error) {
         (Kind::Changed, _) => format!("{} changed", counted(outcome.files_changed, "file")),
         (kind, Some(error)) => format!("{}: {}: {}", kind.words(), error.code, escape(&error.message)),
@@ -224,6 +243,7 @@ fn collect(here: &Here, arguments: &FleetCollectArguments, out: &mut Output) -> 
     let Place { plan, store } = Place::open(here, &arguments.place)?;
     let folder = arguments.output.as_deref().map(|folder| here.absolute(folder));
     if let Some(folder) = &folder {
+        check_empty(folder)?;
         ["patches", "reports"].iter().try_for_each(|name| Target::make_folder(&folder.join(name), "a collection"))?;
     }
     let write = |name: PathBuf, bytes: &[u8]| match &folder {
@@ -231,7 +251,7 @@ fn collect(here: &Here, arguments: &FleetCollectArguments, out: &mut Output) -> 
         None => Ok(()),
     };
     let mut outcomes = Vec::new();
-    let collected = fleet::collect(&store, &plan.tasks, &here.context.options, &mut |row, patch, report| {
+    let collected = fleet::collect(&store, &plan, &here.context.options, &mut |row, patch, report| {
         if let Some(patch) = patch {
             write(format!("patches/{}.patch", row.name).into(), patch)?;
         }
@@ -256,6 +276,16 @@ fn collect(here: &Here, arguments: &FleetCollectArguments, out: &mut Output) -> 
         Some(approved) => deliver::apply(here, (&plan, &store), &collected, (approved, arguments.limit), out),
         None => Ok(exit_code(&collected)),
     }
+}
+
+/// An error for a folder that holds something: a patch of another collection would be taken for one of this.
+fn check_empty(folder: &Path) -> Result<(), Error> {
+    let is_empty = folder.read_dir().map_or(true, |mut entries| entries.next().is_none());
+    if is_empty && !folder.is_symlink() {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidInput, format!("`{}` is not an empty folder", folder.display()))
+        .hint("name a new one by `-o`"))
 }
 
 /// The number of tasks of each outcome, and the groups of those that failed.
@@ -294,32 +324,65 @@ fn exit_code(collected: &Collected) -> u8 {
 }
 
 fn submit(here: &Here, arguments: &FleetSubmitArguments, out: &mut Output) -> Result<u8, Error> {
-    let Place { plan, .. } = Place::open(here, &arguments.place)?;
-    let file = here.absolute(&arguments.place.plan);
-    let folder = file.parent().unwrap_or(&file);
+    let plan = read_plan(here, &arguments.plan, |input| Plan::read(input))?;
+    let file = here.absolute(&arguments.plan);
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let plan_path = match arguments.engine {
-        fleet::engine::Engine::Kubernetes => format!("/fleet/{name}"),
-        _ => file.display().to_string(),
+        Engine::Kubernetes => {
+            check_volume(&plan)?;
+            format!("/fleet/{name}")
+        }
+        Engine::Parallel | Engine::Slurm | Engine::Actions | Engine::HyperQueue => file.display().to_string(),
     };
+    if plan_path.contains("${{") || plan_path.contains(['\n', '\r', '\0']) {
+        return Err(Error::new(Code::InvalidPath, "the path of the plan has characters that job files give a meaning")
+            .hint("move the plan to a plain path"));
+    }
+    let digits = plan.head.seal.map(|seal| seal.to_string()).unwrap_or_default();
     let job = arguments.engine.job(&Submission {
         fleet: &plan.head.fleet,
+        digits: digits.get(..8).unwrap_or_default(),
         plan: &plan_path,
         tasks: plan.tasks.len(),
         jobs: arguments.jobs.max(1),
         image: &arguments.image,
         volume: &arguments.volume,
     });
-    let path = folder.join(job.file);
+    let path = file.with_file_name(format!("{name}.{}", job.name));
     Target::of(&path, "a job")?.write(job.text.as_bytes())?;
-    let shown = path.display().to_string();
-    out.line(&shown);
-    let Some((client, words)) = job.submit.split_first() else {
-        out.say("Commit it to the repository whose runners are to work, and start it there.");
+    out.line(&path.display().to_string());
+    if job.submit.is_empty() {
+        let way = match arguments.engine {
+            Engine::Actions => "Commit it to the repository whose runners are to work, and start it there.".to_owned(),
+            _ => format!("`sh {}` does the work.", shell_word(&path.display().to_string())),
+        };
+        out.say(&way);
         return Ok(0);
-    };
-    let line = [job.submit, &[shown.as_str()]].concat().join(" ");
-    if arguments.dry_run {
+    }
+    hand_over(here, job.submit, &path, arguments.dry_run, out)
+}
+
+/// An error for a plan that the pods of a volume can't work: what they write beside it, or look for on this machine, is lost.
+fn check_volume(plan: &Plan) -> Result<(), Error> {
+    let store = Path::new(&plan.head.store);
+    if store.is_absolute() && !store.starts_with("/fleet") || plan.head.store.split('/').any(|part| part == "..") {
+        return Err(Error::new(Code::InvalidInput, "the store is not in the folder of the plan, which is the volume")
+            .hint("plan with a `store` below the plan, such as \"results\""));
+    }
+    match plan.tasks.iter().find(|task| task.url.starts_with("file:")) {
+        None => Ok(()),
+        Some(task) => {
+            Err(Error::new(Code::InvalidInput, format!("the repository of `{}` is on this machine", task.name))
+                .hint("pods reach repositories by https or ssh"))
+        }
+    }
+}
+
+/// Gives a job file to the client of an engine.
+fn hand_over(here: &Here, submit: &[&str], path: &Path, dry_run: bool, out: &mut Output) -> Result<u8, Error> {
+    let Some((client, words)) = submit.split_first() else { return Ok(0) };
+    let line = format!("{} {}", submit.join(" "), shell_word(&path.display().to_string()));
+    if dry_run {
         out.say(&format!("`{line}` hands it over."));
         return Ok(0);
     }
@@ -329,7 +392,7 @@ fn submit(here: &Here, arguments: &FleetSubmitArguments, out: &mut Output) -> Re
     let command = Command {
         program: Program::Path(program),
         args: words.iter().map(Into::into).chain([path.into()]).collect(),
-        cwd: Some(folder.to_owned()),
+        cwd: path.parent().map(Path::to_owned),
         env: options.environment.clone(),
         stdin: Vec::new(),
         timeout_ms: PATIENCE_MS,
@@ -337,8 +400,7 @@ fn submit(here: &Here, arguments: &FleetSubmitArguments, out: &mut Output) -> Re
     };
     let done = capture(command, Some(options.cancel.as_ref()))?;
     for said in [&done.stdout, &done.stderr] {
-        let said = String::from_utf8_lossy(said);
-        said.lines().for_each(|line| out.say(&escape(line)));
+        String::from_utf8_lossy(said).lines().for_each(|line| out.say(&escape(line)));
     }
     match done.status {
         Some(0) => Ok(0),

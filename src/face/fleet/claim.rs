@@ -20,6 +20,9 @@ const MOST: u32 = 10_000;
 /// A number that the kernel chooses when the machine starts.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
+/// The mounts that the process sees.
+const MOUNTS: &str = "/proc/self/ns/mnt";
+
 /// One worker's claim.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -71,12 +74,16 @@ pub(super) fn take(terms: &Terms<'_>, task: Sha256, folder: &PrivateFolder) -> R
             Error::new(Code::RecordDamaged, format!("a claim in the store is no claim: {error}"))
                 .hint("look at who else writes to the store")
         })?;
-        let gave_up = terms.store.get(&given_up(task, attempt))?.is_some();
-        failures = other.failures + u32::from(gave_up);
+        let end = terms.store.get(&given_up(task, attempt))?;
+        let gave_up = end.is_some();
+        // A worker that was told to end says nothing about the task.
+        let has_failed = end.is_some_and(|end| !String::from_utf8_lossy(&end).contains("\"code\":\"cancelled\""));
+        failures = other.failures + u32::from(has_failed);
         // The next number says more than its age does.
         let is_last = terms.store.get(&key(task, attempt + 1))?.is_none();
-        let until_ms = other.made_ms.saturating_add(terms.lease_ms);
-        let has_died = other.boot == boot && PrivateFolder::is_left(other.folder.as_ref());
+        // The clock of another machine may be ahead.
+        let until_ms = other.made_ms.min(terms.now_ms).saturating_add(terms.lease_ms);
+        let has_died = !boot.is_empty() && other.boot == boot && PrivateFolder::is_left(other.folder.as_ref());
         if is_last && !gave_up && !has_died && !terms.take_over && terms.now_ms < until_ms {
             return Ok(Taken::Busy { until_ms });
         }
@@ -101,9 +108,13 @@ fn given_up(task: Sha256, attempt: u32) -> String {
     format!("given-up/{task}-{attempt}")
 }
 
+/// The start of the machine and the mounts that the process sees; empty if they are not known. Where one of them differs, so may the
+/// folder of that name.
 fn boot() -> String {
     let id = plain_file::read(BOOT_ID.as_ref()).unwrap_or_default();
-    String::from_utf8_lossy(&id).trim().to_owned()
+    let mounts = std::fs::read_link(MOUNTS).unwrap_or_default();
+    let (id, mounts) = (String::from_utf8_lossy(&id).trim().to_owned(), mounts.display().to_string());
+    if id.is_empty() || mounts.is_empty() { String::new() } else { format!("{id} {mounts}") }
 }
 
 #[cfg(test)]

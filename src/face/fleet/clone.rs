@@ -45,7 +45,7 @@ impl<'a> Clone<'a> {
         let refused = |error: Error| match error.code() {
             Code::Cancelled => error,
             // The bounds.
-            Code::InvalidInput => Error::new(Code::InvalidInput, format!("the clone was ended: {}", error.message()))
+            Code::InvalidInput => Error::new(Code::InvalidInput, format!("it can't be cloned: {}", error.message()))
                 .hint("`clone_mb` of `fleet.toml` bounds it"),
             _ => Error::new(Code::Temporary, format!("`{}` can't be cloned: {}", task.url, error.message()))
                 .hint("check the address and the commit"),

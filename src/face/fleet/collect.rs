@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{
     outcome::{Failure, Kind, Outcome},
-    plan::Task,
+    plan::{Head, Plan, Task},
     result::{self, CLAIMS, DONE, Part},
     work::canonical,
 };
@@ -21,7 +21,7 @@ use crate::{
         hash::Sha256,
         json,
     },
-    host::{self, Context, Options},
+    host::{self, Asked, Context, Options, Source, Started},
     service::exec::PrivateFolder,
     system::{policy::Policy, store::Store, workspace::Workspace},
 };
@@ -93,7 +93,8 @@ pub fn status(store: &Store, tasks: &[Task]) -> Result<Standing, Error> {
 }
 
 /// Collects the results of all tasks. Nothing is believed that is not verified: a damaged object is an error that names its task.
-pub fn collect(store: &Store, tasks: &[Task], options: &Options, keep: &mut Keep<'_>) -> Result<Collected, Error> {
+pub fn collect(store: &Store, plan: &Plan, options: &Options, keep: &mut Keep<'_>) -> Result<Collected, Error> {
+    let Plan { head, tasks } = plan;
     let verifier = Verifier::new(options)?;
     let (mut rows, mut missing, mut patches) = (Vec::new(), Vec::new(), Vec::new());
     for task in tasks {
@@ -111,8 +112,11 @@ pub fn collect(store: &Store, tasks: &[Task], options: &Options, keep: &mut Keep
         let read = |part, sha256: Option<Sha256>| {
             sha256.map(|sha256| result::part(store, &outcome, part, sha256)).transpose().map_err(named)
         };
-        if let Some(record) = read(Part::Record, outcome.volatile.record)? {
-            verifier.verify(&outcome, &record).map_err(named)?;
+        match read(Part::Record, outcome.volatile.record)? {
+            Some(record) => verifier.verify((head, task), &outcome, &record).map_err(named)?,
+            // Without a run there is nothing but a failure to tell of.
+            None if outcome.kind == Kind::Failed && outcome.patch.is_none() => {}
+            None => return Err(named(Error::new(Code::RecordDamaged, "its outcome has no record"))),
         }
         let patch = read(Part::Patch, outcome.patch)?;
         let report = read(Part::Report, outcome.volatile.report)?;
@@ -140,7 +144,7 @@ impl Verifier {
     }
 
     /// Takes a record in, which verifies its chain, and compares it with the outcome.
-    fn verify(&self, outcome: &Outcome, mut record: &[u8]) -> Result<(), Error> {
+    fn verify(&self, asked: (&Head, &Task), outcome: &Outcome, mut record: &[u8]) -> Result<(), Error> {
         let wrong = |why: &str| {
             Error::new(Code::RecordDamaged, format!("its record {why}")).hint("work the task again with another store")
         };
@@ -151,9 +155,32 @@ impl Verifier {
         let folder = self.context.runs.open(&run)?;
         let root = outcome.volatile.root.as_deref().unwrap_or("/nonexistent");
         let is_same = Some(canonical(&folder, Path::new(root))?) == outcome.canonical;
+        let is_asked = is_of(asked, &Started::load(&folder)?.asked);
+        let overview = host::overview(&self.context, &folder)?;
         folder.remove()?;
-        if is_same { Ok(()) } else { Err(wrong("says something else than the outcome")) }
+        let kind = match overview.state.as_str() {
+            "done" if overview.files_changed > 0 => Kind::Changed,
+            "done" => Kind::Nothing,
+            "suspended" => Kind::Waits,
+            _ => Kind::Failed,
+        };
+        let says = (outcome.kind, outcome.files_changed as u64, outcome.patch.is_some());
+        let is_right = says == (kind, overview.files_changed, kind == Kind::Changed)
+            // A run that ended well, whose change could not be carried further.
+            || outcome.kind == Kind::Failed && outcome.patch.is_none();
+        match (is_asked, is_same && is_right) {
+            (false, _) => Err(wrong("is of another script or of other arguments than the task's")),
+            (true, false) => Err(wrong("says something else than the outcome")),
+            (true, true) => Ok(()),
+        }
     }
+}
+
+/// True if a run was asked to do what a task is.
+fn is_of((head, task): (&Head, &Task), asked: &Asked) -> bool {
+    let Asked::Script { path, sources, args, .. } = asked else { return false };
+    let is_source = |(name, source): (&String, &Source)| head.sources.get(name) == Some(&source.text);
+    *path == head.script && *args == task.args && sources.iter().all(is_source)
 }
 
 /// Tasks that failed or wait, by what they say but for names and numbers.

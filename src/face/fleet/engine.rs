@@ -1,7 +1,5 @@
 //! Files for engines that exist: each starts `nrv fleet work` once a task, and nrv itself schedules nothing.
 
-use std::fmt::Write as _;
-
 use crate::base::text::shell_word;
 
 /// An engine.
@@ -20,15 +18,22 @@ pub enum Engine {
     HyperQueue,
 }
 
-/// The most jobs of an array: the usual bound of Slurm's `MaxArraySize`, and that of a matrix of GitHub Actions.
+/// The most jobs of an array: the usual bound of Slurm's `MaxArraySize`, that of a matrix of GitHub Actions, and that of an Indexed Job with a
+/// limit for each index.
 const MOST_SLURM: usize = 1000;
 const MOST_ACTIONS: usize = 256;
+const MOST_KUBERNETES: usize = 10_000;
+
+/// The most characters of a fleet's name in the name of a Kubernetes Job, whose pods get names that are longer.
+const MOST_NAME: usize = 40;
 
 /// The facts of a submission.
 #[derive(Clone, Debug)]
 pub struct Submission<'s> {
     /// The fleet's name.
     pub fleet: &'s str,
+    /// The first digits of the plan's hash.
+    pub digits: &'s str,
     /// The path of the plan, as the workers see it.
     pub plan: &'s str,
     /// How many tasks it has.
@@ -44,14 +49,12 @@ pub struct Submission<'s> {
 /// A file that an engine takes, and the words that hand it over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// The name of the file.
-    pub file: &'static str,
+    /// The end of the file's name, after that of the plan.
+    pub name: &'static str,
     /// Its text.
     pub text: String,
     /// The program that takes it, with its arguments before the file; none if a person does.
     pub submit: &'static [&'static str],
-    /// The arguments with which the program only checks it.
-    pub check: &'static [&'static str],
 }
 
 impl Engine {
@@ -74,15 +77,13 @@ fn yaml(text: &str) -> String {
 
 fn parallel(at: &Submission<'_>) -> Job {
     let (plan, last, jobs) = (shell_word(at.plan), at.tasks.saturating_sub(1), at.jobs);
-    let mut text = String::from(
-        "#!/bin/sh\n# A task that could not be done now is tried again; one that is done already ends at once.\n",
+    // The program joins the words of a command, and gives them to a shell again.
+    let text = format!(
+        "#!/bin/sh\n# A task that could not be done now is tried again; one that is done already ends at once.\n\
+         NRV_PLAN={plan}\nexport NRV_PLAN\n\
+         seq 0 {last} | parallel --jobs {jobs} --retries 3 --joblog \"$NRV_PLAN.joblog\" 'nrv fleet work \"$NRV_PLAN\" --index {{}}'\n"
     );
-    let _ = writeln!(
-        text,
-        "seq 0 {last} | parallel --jobs {jobs} --retries 3 --joblog {0}.joblog nrv fleet work {plan} --index {{}}",
-        shell_word(at.plan)
-    );
-    Job { file: "parallel.sh", text, submit: &["sh"], check: &["sh", "-n"] }
+    Job { name: "parallel.sh", text, submit: &[] }
 }
 
 fn slurm(at: &Submission<'_>) -> Job {
@@ -96,19 +97,28 @@ fn slurm(at: &Submission<'_>) -> Job {
         jobs = at.jobs,
         plan = shell_word(at.plan),
     );
-    Job { file: "slurm.sh", text, submit: &["sbatch"], check: &["sbatch", "--test-only"] }
+    Job { name: "slurm.sh", text, submit: &["sbatch"] }
 }
 
 fn hyperqueue(at: &Submission<'_>) -> Job {
     let (plan, last) = (shell_word(at.plan), at.tasks.saturating_sub(1));
     let text = format!(
-        "#!/bin/sh\nexec hq submit --name nrv-{} --array 0-{last} --crash-limit 5 -- nrv fleet work {plan} --index-env HQ_TASK_ID\n",
+        "#!/bin/sh\nexec hq submit --name nrv-{} --array 0-{last} --crash-limit 5 -- nrv fleet work {plan} --index-env HQ_TASK_ID --take-over\n",
         at.fleet
     );
-    Job { file: "hyperqueue.sh", text, submit: &["sh"], check: &["sh", "-n"] }
+    Job { name: "hyperqueue.sh", text, submit: &["sh"] }
+}
+
+/// A name of letters, digits and `-` that begins and ends with one of the former, and differs from plan to plan.
+fn kubernetes_name(at: &Submission<'_>) -> String {
+    let fleet = at.fleet.to_ascii_lowercase().replace(['_', '.'], "-");
+    let fleet = fleet.get(..MOST_NAME).unwrap_or(&fleet);
+    format!("nrv-{}-{}", fleet.trim_matches('-'), at.digits)
 }
 
 fn kubernetes(at: &Submission<'_>) -> Job {
+    let each = at.tasks.div_ceil(MOST_KUBERNETES).max(1);
+    let indexes = at.tasks.div_ceil(each);
     let text = format!(
         "apiVersion: batch/v1
 kind: Job
@@ -116,10 +126,10 @@ metadata:
   name: {name}
 spec:
   completionMode: Indexed
-  completions: {tasks}
+  completions: {indexes}
   parallelism: {jobs}
   backoffLimitPerIndex: 3
-  maxFailedIndexes: {tasks}
+  maxFailedIndexes: {indexes}
   podFailurePolicy:
     rules:
       # Whatever became of the task is in the store; only what is temporary is tried again.
@@ -131,26 +141,21 @@ spec:
       containers:
         - name: nrv
           image: {image}
-          args: [fleet, work, {plan}, --index-env, JOB_COMPLETION_INDEX]
+          args: [fleet, work, {plan}, --index-env, JOB_COMPLETION_INDEX, --each, \"{each}\", --take-over]
           volumeMounts:
             - {{name: fleet, mountPath: /fleet}}
       volumes:
         - name: fleet
           persistentVolumeClaim: {{claimName: {volume}}}
 ",
-        name = yaml(&format!("nrv-{}", at.fleet.to_ascii_lowercase().replace(['_', '.'], "-"))),
-        tasks = at.tasks,
-        jobs = at.jobs.min(at.tasks),
+        name = yaml(&kubernetes_name(at)),
+        indexes = indexes,
+        jobs = at.jobs.min(indexes),
         image = yaml(at.image),
         plan = yaml(at.plan),
         volume = yaml(at.volume),
     );
-    Job {
-        file: "kubernetes.yaml",
-        text,
-        submit: &["kubectl", "create", "-f"],
-        check: &["kubectl", "create", "--dry-run=server", "-f"],
-    }
+    Job { name: "kubernetes.yaml", text, submit: &["kubectl", "create", "-f"] }
 }
 
 fn actions(at: &Submission<'_>) -> Job {
@@ -170,13 +175,15 @@ jobs:
       max-parallel: {jobs}
       matrix:
         index: [{indexes}]
+    env:
+      NRV_PLAN: {plan}
     steps:
-      - run: nrv fleet work {plan} --index ${{{{ matrix.index }}}} --each {each}
+      - run: nrv fleet work \"$NRV_PLAN\" --index ${{{{ matrix.index }}}} --each {each}
 ",
         name = yaml(&format!("fleet {}", at.fleet)),
         jobs = at.jobs,
         indexes = indexes.join(", "),
-        plan = shell_word(at.plan),
+        plan = yaml(at.plan),
     );
-    Job { file: "actions.yml", text, submit: &[], check: &[] }
+    Job { name: "actions.yml", text, submit: &[] }
 }

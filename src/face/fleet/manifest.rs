@@ -105,6 +105,9 @@ impl Manifest {
         if !is_name(&manifest.name) {
             return Err(wrong("`name` has other characters than letters, digits, `-` and `_`, or more than 64"));
         }
+        if manifest.lease_minutes == 0 {
+            return Err(wrong("`lease_minutes` is 0: a worker could keep no task"));
+        }
         match manifest.commit.as_ref().and_then(CommitForm::fault) {
             Some(why) => Err(wrong(why)),
             None => Ok(manifest),
@@ -177,11 +180,19 @@ impl Repository {
 }
 
 /// True for a name that can be a part of a file's name.
-fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     let is_mark = |c: u8| matches!(c, b'-' | b'_' | b'.');
     (1..=64).contains(&name.len())
         && !name.starts_with(['.', '-'])
         && name.bytes().all(|c| c.is_ascii_alphanumeric() || is_mark(c))
+}
+
+/// An entry of a JSON array.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Listed {
+    Address(String),
+    Repository(Box<Repository>),
 }
 
 /// The repositories of a list: a JSON array, or a line each with an address or a JSON object.
@@ -191,10 +202,15 @@ fn listed(text: &str) -> Result<Vec<Repository>, Error> {
             .hint("a line is an address, or a JSON object with `url` or `path`")
     };
     if text.trim_start().starts_with('[') {
-        return serde_json::from_str(text).map_err(|error| wrong(error.line(), &error.to_string()));
+        let all: Vec<Listed> = serde_json::from_str(text).map_err(|error| wrong(error.line(), &error.to_string()))?;
+        let one = |listed| match listed {
+            Listed::Address(url) => Repository { url: Some(url), ..Repository::default() },
+            Listed::Repository(one) => *one,
+        };
+        return Ok(all.into_iter().map(one).collect());
     }
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
-    let one = |(at, line): (usize, &str)| match line.trim() {
+    let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let one = |(at, line): (usize, &str)| match line {
         object if object.starts_with('{') => {
             serde_json::from_str(object).map_err(|error| wrong(at + 1, &error.to_string()))
         }
@@ -275,7 +291,7 @@ mod tests {
         }
         for (repository, words) in [
             ("", "no repository"),
-            ("[[repository]]\nurl = 'ext::sh -c x'", "relative URL"),
+            ("[[repository]]\nurl = 'ext::sh -c x'", "the protocol"),
             ("[[repository]]\nurl = 'https://a:b@example.com/x'", "password"),
             ("[[repository]]\npath = 'x'\nurl = 'https://example.com/x'", "either"),
             ("[[repository]]\npath = 'x'\ncommit = 'main'", "no full hash"),
@@ -298,6 +314,7 @@ mod tests {
         let lines = "# those of the team\nhttps://example.com/b.git\n../a\n\n{\"url\": \"https://example.com/c\", \"branch\": \"main\"}\n";
         assert_eq!(names(lines), ["a", "b", "c"]);
         assert_eq!(names("[{\"path\": \"x\"}, {\"path\": \"y\", \"name\": \"z\"}]"), ["x", "z"]);
+        assert_eq!(names("[\"https://example.com/q\"]"), ["q"]);
         assert!(manifest.all(&["{\"link\": 1}"]).unwrap_err().message().contains("line 1"));
     }
 }

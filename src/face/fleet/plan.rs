@@ -3,18 +3,21 @@
 //! The same inputs give the same bytes. A task's id is the hash of everything that its result depends on.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{BufRead, Write},
 };
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::manifest::{CommitForm, PolicyText};
-use crate::base::{
-    error::{Code, Error},
-    hash::Sha256,
-    json,
+use super::manifest::{CommitForm, PolicyText, is_name};
+use crate::{
+    base::{
+        error::{Code, Error},
+        hash::Sha256,
+        json,
+    },
+    script::remote::{check_address, is_commit},
 };
 
 /// The format that this version writes and reads.
@@ -52,6 +55,8 @@ pub struct Head {
     pub commit: Option<CommitForm>,
     /// How many tasks follow.
     pub tasks: usize,
+    /// The hash of the other fields.
+    pub seal: Option<Sha256>,
 }
 
 /// One task: the script on one commit of one repository, or on a shard of it.
@@ -90,17 +95,23 @@ impl Head {
     pub(super) fn inputs(&self) -> Result<Sha256, Error> {
         let Head { format, script, sources, policy, grants, clone_mb, .. } = self;
         json::sha256(&json!({
-            "format": format, "script": script, "sources": sources, "policy": policy, "grants": grants, "clone_mb": clone_mb,
+            "format": format, "version": env!("CARGO_PKG_VERSION"), "script": script, "sources": sources, "policy": policy, "grants": grants, "clone_mb": clone_mb,
         }))
+    }
+
+    /// The head with the hash of its other fields.
+    pub(super) fn sealed(self) -> Result<Self, Error> {
+        let open = Head { seal: None, ..self };
+        Ok(Head { seal: Some(json::sha256(&open)?), ..open })
     }
 }
 
 impl Task {
     /// The hash of the inputs of the task, of which those that all share are given as one.
     pub(super) fn hash(&self, shared: Sha256) -> Result<Sha256, Error> {
-        let Task { url, commit, args, shard, trust, .. } = self;
+        let Task { name, url, commit, args, shard, trust, .. } = self;
         json::sha256(&json!({
-            "shared": shared, "url": url, "commit": commit, "args": args, "shard": shard, "trust": trust,
+            "shared": shared, "name": name, "url": url, "commit": commit, "args": args, "shard": shard, "trust": trust,
         }))
     }
 }
@@ -126,7 +137,30 @@ impl Plan {
         if tasks.len() != lines.head.tasks {
             return Err(damaged(tasks.len() + 1, "tasks are missing at its end"));
         }
+        check_names(&tasks)?;
         Ok(Plan { head: lines.head, tasks })
+    }
+
+    /// Reads the head and so many tasks from a number on. Of the others nothing is looked at, so that a worker of a large fleet begins soon.
+    pub fn read_part(input: &mut dyn BufRead, from: usize, most: usize) -> Result<Plan, Error> {
+        let mut lines = Lines::of(input)?;
+        let mut tasks = Vec::new();
+        if lines.skip(from)? {
+            while let Some(task) = if tasks.len() < most { lines.next()? } else { None } {
+                tasks.push(task);
+            }
+        }
+        Ok(Plan { head: lines.head, tasks })
+    }
+}
+
+/// An error if two tasks have one name: their patches would be one file, also where names differ by case alone.
+pub(super) fn check_names(tasks: &[Task]) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    match tasks.iter().find(|task| !seen.insert(task.name.to_ascii_lowercase())) {
+        None => Ok(()),
+        Some(task) => Err(Error::new(Code::InvalidInput, format!("two tasks have the name `{}`", task.name))
+            .hint("give one of the repositories another `name`")),
     }
 }
 
@@ -148,7 +182,21 @@ impl<'i> Lines<'i> {
             return Err(damaged(1, &format!("it has another format than {FORMAT}")));
         }
         let head: Head = serde_json::from_str(&text).map_err(|error| damaged(1, &error.to_string()))?;
+        if head.clone().sealed()? != head || !is_name(&head.fleet) {
+            return Err(damaged(1, "it is not as it was written"));
+        }
         Ok(Lines { shared: head.inputs()?, head, input, n_read: 1 })
+    }
+
+    /// Skips tasks; false if there are no more.
+    fn skip(&mut self, n: usize) -> Result<bool, Error> {
+        for _ in 0..n {
+            if next_line(self.input, self.n_read + 1)?.is_none() {
+                return Ok(false);
+            }
+            self.n_read += 1;
+        }
+        Ok(true)
     }
 
     /// The next task; none at the end.
@@ -158,6 +206,10 @@ impl<'i> Lines<'i> {
         let task: Task = serde_json::from_str(&text).map_err(|error| damaged(at, &error.to_string()))?;
         if task.hash(self.shared)? != task.id {
             return Err(damaged(at, "the id is not the hash of the task's inputs"));
+        }
+        // Whoever writes a plan can make hashes, too.
+        if !is_name(&task.name) || !is_commit(&task.commit) || check_address(&task.url).is_err() {
+            return Err(damaged(at, "the task has a name, an address or a commit that no plan has"));
         }
         self.n_read = at;
         Ok(Some(task))
@@ -202,7 +254,9 @@ pub(super) mod tests {
             clone_mb: 100,
             commit: None,
             tasks: n,
+            seal: None,
         };
+        let head = head.sealed().unwrap();
         let shared = head.inputs().unwrap();
         let task = |n: usize| {
             let task = Task {
@@ -226,10 +280,17 @@ pub(super) mod tests {
         let sha256 = plan.write(&mut bytes).unwrap();
         assert_eq!(sha256, Sha256::of(&bytes));
         assert_eq!(Plan::read(&mut bytes.as_slice()).unwrap(), plan);
+        for (from, most) in [(0, 1), (1, 2), (2, 5), (3, 1), (9, 1)] {
+            let part = Plan::read_part(&mut bytes.as_slice(), from, most).unwrap();
+            let expected: Vec<Task> = plan.tasks.iter().skip(from).take(most).cloned().collect();
+            assert_eq!((part.head, part.tasks), (plan.head.clone(), expected));
+        }
         let text = String::from_utf8(bytes).unwrap();
         for (edited, words) in [
             (text.replace("file:///r/1", "file:///r/9"), "line 3 of the plan is wrong: the id"),
-            (text.replace("\"text\":\"\"", "\"text\":\"x\""), "line 2"),
+            (text.replace("\"text\":\"\"", "\"text\":\"x\""), "line 1 of the plan is wrong: it is not as"),
+            (text.replace("\"name\":\"r000001\"", "\"name\":\"../../x\""), "line 3"),
+            (text.replace("\"fleet\":\"f\"", "\"fleet\":\"x;y\""), "line 1"),
             (text.lines().take(3).map(|line| format!("{line}\n")).collect(), "tasks are missing"),
             (text.trim_end().to_owned(), "in the middle of a line"),
             (text.replace("\"format\":1", "\"format\":2"), "another format"),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     manifest::{Manifest, PolicyText, Repository},
-    plan::{FORMAT, Head, Plan, Task},
+    plan::{FORMAT, Head, Plan, Task, check_names},
 };
 use crate::{
     base::{
@@ -26,6 +26,7 @@ use crate::{
     system::{
         policy::{self, Policy},
         process::sandbox::{Limits, Unasked},
+        store::Store,
         workspace::{Workspace, parallel_map},
     },
 };
@@ -65,7 +66,9 @@ pub fn resolve(
         clone_mb: manifest.clone_mb,
         commit: manifest.commit.clone(),
         tasks: 0,
+        seal: None,
     };
+    Store::open(&manifest.store, base)?;
     let repositories = manifest.all(lists)?;
     let placed: Vec<(Repository, String)> =
         repositories.into_iter().map(|one| address(&one, base).map(|url| (one, url))).collect::<Result<_, _>>()?;
@@ -80,7 +83,8 @@ pub fn resolve(
         let message = format!("the task `{}` is the same as another one of the fleet", twice.name);
         return Err(Error::new(Code::InvalidInput, message).hint("name each repository once"));
     }
-    Ok(Plan { head: Head { tasks: tasks.len(), ..head }, tasks })
+    check_names(&tasks)?;
+    Ok(Plan { head: Head { tasks: tasks.len(), ..head }.sealed()?, tasks })
 }
 
 /// The confirmations that the script's approval grants; an error if it is not approved as it is.

@@ -38,7 +38,10 @@ impl Part {
 
 /// Writes an object of an attempt; its hash.
 pub(super) fn put(store: &Store, task: Sha256, attempt: u32, part: Part, bytes: &[u8]) -> Result<Sha256, Error> {
-    store.create(&key(task, attempt, part), bytes)?;
+    let key = key(task, attempt, part);
+    if !store.create(&key, bytes)? && store.get(&key)?.as_deref() != Some(bytes) {
+        return Err(Error::new(Code::Temporary, format!("the store has another `{key}` already")));
+    }
     Ok(Sha256::of(bytes))
 }
 

@@ -19,7 +19,7 @@ use crate::{
     face::report::{self, Report},
     host::{self, Context, Finished, Flags, Options, Silent, State, Trust},
     record::RunFolder,
-    script::{self, Invocation, Loader, load, remote::Surroundings, session::Origin, shipped},
+    script::{self, Invocation, Loader, load, remote::Surroundings, session::Origin},
     service::exec::PrivateFolder,
     system::{
         clock::Stopwatch,
@@ -95,8 +95,10 @@ impl Worker<'_> {
         if result::finish(self.store, &outcome)? {
             return Ok(Worked::Done(Box::new(outcome), true));
         }
-        let first = result::outcome(self.store, outcome.task)?;
-        Ok(Worked::Done(Box::new(first.unwrap_or(outcome)), false))
+        match result::outcome(self.store, outcome.task)? {
+            Some(first) => Ok(Worked::Done(Box::new(first), false)),
+            None => Err(Error::new(Code::Temporary, format!("the outcome of `{}` can't be written", outcome.task))),
+        }
     }
 
     /// One attempt. An error is a reason to try again.
@@ -116,7 +118,11 @@ impl Worker<'_> {
         if let Some(error) = ran.finished.error.as_ref().filter(|error| is_temporary(error)) {
             return Err(error.clone());
         }
-        let outcome = self.keep(task, claim, &clone, &ran)?;
+        let outcome = match self.keep(task, claim, &clone, &ran) {
+            Ok(outcome) => outcome,
+            Err(error) if is_temporary(&error) => return Err(error),
+            Err(error) => failed(task, claim, &error, folder.path()),
+        };
         Ok(Outcome { volatile: Volatile { duration_ms: watch.elapsed_ms(), ..outcome.volatile }, ..outcome })
     }
 
@@ -125,14 +131,9 @@ impl Worker<'_> {
         let workspace = Workspace::open(root)?;
         let policy = self.policy(task, &workspace)?;
         let mut context = Context::with_policy(workspace, policy, self.options())?;
-        let read = |path: &RepoPath| match shipped::workflow(path) {
-            Some(text) => Ok(text.to_owned()),
-            None => self
-                .head
-                .sources
-                .get(path.as_str())
-                .cloned()
-                .ok_or_else(|| Error::new(Code::NotFound, format!("the plan has no `{path}`"))),
+        let read = |path: &RepoPath| {
+            let missing = || Error::new(Code::NotFound, format!("the plan has no `{path}`"));
+            self.head.sources.get(path.as_str()).cloned().ok_or_else(missing)
         };
         let loader = Loader {
             origin: Origin { program: &self.options.program, isolation: self.options.isolation },
@@ -236,8 +237,10 @@ pub(super) fn canonical(folder: &RunFolder, root: &Path) -> Result<Sha256, Error
     json::sha256(&host::canonical_records(folder, &folder.records()?, root)?)
 }
 
+/// True for an error that may be the machine's and not the task's. The retries bound how often that is believed.
 fn is_temporary(error: &Error) -> bool {
-    error.code() == Code::Cancelled || error.code().exit_code() == Code::Temporary.exit_code()
+    let of_machine = [Code::Cancelled, Code::Io, Code::RecordUnwritable, Code::ScriptCrashed];
+    of_machine.contains(&error.code()) || error.code().exit_code() == Code::Temporary.exit_code()
 }
 
 /// The outcome of a task of which no run began.
@@ -266,5 +269,6 @@ fn failed(task: &Task, claim: &Claim, error: &Error, folder: &Path) -> Outcome {
 fn failure(error: &Error, root: &Path) -> Failure {
     let at = error.location().map(|at| format!("{}:{}", at.path, at.line));
     let message = error.message().replace(&root.display().to_string(), "<root>");
+    let message = host::without_run_ids(&message);
     Failure { code: error.code().as_str().to_owned(), message, at }
 }

@@ -12,6 +12,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::system::plain_file;
+
 /// The folder of objects that are being written. What killed writers left there is nobody's.
 const UNFINISHED: &str = ".unfinished";
 
@@ -44,7 +46,8 @@ impl Folder {
     }
 
     pub(super) fn get(&self, key: &str) -> io::Result<Option<Vec<u8>>> {
-        match fs::read(self.0.join(key)) {
+        // A pipe or a device is no object, and neither is a link.
+        match plain_file::read(&self.0.join(key)) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),

@@ -12,8 +12,9 @@ fn every_engine_gets_a_file_and_none_is_handed_over_in_a_dry_run() {
     let submitted = |engine: &str, file: &str| {
         let ran =
             fleet.site.nrv(&["fleet", "submit", "plan.jsonl", "--engine", engine, "--jobs", "2", "--dry-run"]).exits(0);
-        assert!(ran.stdout.trim().ends_with(file), "{ran:?}");
-        String::from_utf8(fleet.site.read(file)).unwrap()
+        let file = format!("plan.jsonl.{file}");
+        assert!(ran.stdout.trim().ends_with(&file), "{ran:?}");
+        String::from_utf8(fleet.site.read(&file)).unwrap()
     };
     let parallel = submitted("parallel", "parallel.sh");
     assert!(parallel.contains("seq 0 2 | parallel --jobs 2"), "{parallel}");
@@ -21,23 +22,30 @@ fn every_engine_gets_a_file_and_none_is_handed_over_in_a_dry_run() {
     assert!(slurm.starts_with("#!/bin/bash\n#SBATCH --job-name=nrv-links\n#SBATCH --array=0-2%2\n"), "{slurm}");
     submitted("hyperqueue", "hyperqueue.sh");
     for file in ["parallel.sh", "slurm.sh", "hyperqueue.sh"] {
-        let checked = Command::new("bash").arg("-n").arg(fleet.site.path(file)).output().unwrap();
+        let checked =
+            Command::new("bash").arg("-n").arg(fleet.site.path(&format!("plan.jsonl.{file}"))).output().unwrap();
         assert!(checked.status.success() && checked.stderr.is_empty(), "{file}: {checked:?}");
-    }
-    let kubernetes = submitted("kubernetes", "kubernetes.yaml");
-    for words in [
-        "completionMode: Indexed",
-        "completions: 3",
-        "parallelism: 2",
-        "args: [fleet, work, \"/fleet/plan.jsonl\", --index-env, JOB_COMPLETION_INDEX]",
-    ] {
-        assert!(kubernetes.contains(words), "{words}: {kubernetes}");
     }
     let actions = submitted("actions", "actions.yml");
     assert!(
         actions.contains("index: [0, 1, 2]") && actions.contains("--index ${{ matrix.index }} --each 1"),
         "{actions}"
     );
+    let refused = ["fleet", "submit", "plan.jsonl", "--engine", "kubernetes", "--dry-run"];
+    fleet.site.nrv(&refused).exits(1).says("the store is not in the folder of the plan");
+    fleet.plan_of("store = \"results\"", "").exits(0);
+    fleet.site.nrv(&refused).exits(1).says("is on this machine");
+    fleet.site.write("list", format!("{{\"url\": \"https://example.com/a\", \"commit\": \"{}\"}}\n", "0".repeat(40)));
+    fleet.site.nrv(&["fleet", "plan", "--repositories", "list"]).exits(0);
+    let kubernetes = submitted("kubernetes", "kubernetes.yaml");
+    for words in [
+        "completionMode: Indexed",
+        "completions: 1",
+        "parallelism: 1",
+        "args: [fleet, work, \"/fleet/plan.jsonl\", --index-env, JOB_COMPLETION_INDEX, --each, \"1\", --take-over]",
+    ] {
+        assert!(kubernetes.contains(words), "{words}: {kubernetes}");
+    }
 }
 
 #[test]
@@ -53,7 +61,7 @@ fn a_job_file_does_the_work_of_all_tasks() {
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     for index in ["0", "1", "2"] {
         let worked = Command::new("bash")
-            .arg(fleet.site.path("slurm.sh"))
+            .arg(fleet.site.path("plan.jsonl.slurm.sh"))
             .env("PATH", &path)
             .env("SLURM_ARRAY_TASK_ID", index)
             .current_dir(fleet.beside("repositories"))
@@ -67,4 +75,27 @@ fn a_job_file_does_the_work_of_all_tasks() {
     let submit = ["fleet", "submit", "plan.jsonl", "--engine", "slurm"];
     let output = fleet.site.command(&submit).env("PATH", "/nonexistent").output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("hands it over where the client is"), "{output:?}");
+}
+
+#[test]
+fn a_path_with_spaces_and_quotes_is_one_word_of_gnu_parallel() {
+    if Command::new("sh").args(["-c", "command -v parallel"]).output().unwrap().stdout.is_empty() {
+        return crate::support::need::skip("parallel");
+    }
+    let fleet = Fleet::new();
+    for name in ["a", "b"] {
+        fleet.repository(name, &[("x.md", "old.example.com\n")]);
+    }
+    fleet.plan("").exits(0);
+    let folder = fleet.beside("it's #1 {}");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::copy(fleet.site.path("plan.jsonl"), folder.join("a plan.jsonl")).unwrap();
+    let plan = folder.join("a plan.jsonl");
+    fleet.site.nrv(&["fleet", "submit", plan.to_str().unwrap(), "--engine", "parallel"]).exits(0);
+    let program = Path::new(env!("CARGO_BIN_EXE_nrv")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let ran = Command::new("sh").arg(folder.join("a plan.jsonl.parallel.sh")).env("PATH", path).output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    let ran = fleet.site.nrv(&["fleet", "collect", plan.to_str().unwrap(), "--json"]).exits(0);
+    assert_eq!(ran.json()["missing"], json!([]));
 }

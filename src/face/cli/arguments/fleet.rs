@@ -13,7 +13,7 @@ pub(in crate::face::cli) enum FleetCommand {
     Plan(FleetPlanArguments),
     /// Do tasks of a plan in private clones, and write their results to the store
     Work(FleetWorkArguments),
-    /// Write the job file of an engine, and hand it over
+    /// Write the job file of an engine beside the plan, and hand it over
     Submit(FleetSubmitArguments),
     /// Tell how many tasks are done
     Status(FleetPlaceArguments),
@@ -85,8 +85,9 @@ pub(in crate::face::cli) struct FleetWorkArguments {
   nrv fleet submit plan.jsonl --engine slurm --jobs 50
   nrv fleet submit plan.jsonl --engine kubernetes --dry-run")]
 pub(in crate::face::cli) struct FleetSubmitArguments {
-    #[command(flatten)]
-    pub(in crate::face::cli) place: FleetPlaceArguments,
+    /// The plan that `nrv fleet plan` wrote
+    #[arg(value_name = "PLAN")]
+    pub(in crate::face::cli) plan: PathBuf,
     /// The engine
     #[arg(long, value_enum)]
     pub(in crate::face::cli) engine: Engine,
