@@ -3,47 +3,16 @@
 use super::*;
 use crate::support::need;
 
-/// True if a cluster can be made here.
-fn has_slurm() -> bool {
-    let is_root = || rustix::process::geteuid().is_root();
-    let programs = ["slurmctld", "slurmd", "sbatch", "munged", "ip"];
-    let is_there =
-        |name: &&str| Command::new("sh").args(["-c", "command -v \"$0\"", name]).output().unwrap().status.success();
-    let bridge = "unshare --net --mount ip link add b0 type bridge";
-    is_root()
-        && programs.iter().all(is_there)
-        && Command::new("sh").args(["-c", bridge]).output().unwrap().status.success()
-}
-
-#[test]
-fn a_lost_node_of_slurm_loses_no_task() {
-    if !has_slurm() {
-        return need::skip("slurm");
-    }
-    // A node counts as lost after some seconds, and its job waits two minutes before it is started again.
-    let is_long = std::env::var_os("NRV_LONG").is_some();
-    let tasks = if is_long { 60 } else { 6 };
-    let fleet = Fleet::new();
-    for n in 0..tasks {
-        let text = if n % 7 == 3 { "broken\n" } else { "see old.example.com\n" };
-        fleet.repository(&format!("r{n:02}"), &[("x.md", text)]);
-    }
-    fleet.plan("").exits(0);
-    fleet.site.nrv(&["fleet", "work", "plan.jsonl", "--store", "../alone"]).exits(1);
-    let folder = fleet.beside("slurm");
-    std::fs::create_dir_all(&folder).unwrap();
-    let cut = if is_long { "sleep 4; \"$CUT\" n1" } else { "true" };
-    let script = format!(
-        "set -e\n\"$NRV\" fleet submit plan.jsonl --engine slurm --jobs 2 --dry-run\nsbatch --test-only plan.jsonl.slurm.sh\n\
-         \"$NRV\" fleet submit plan.jsonl --engine slurm --jobs 2\n{cut}\n\
-         for _ in $(seq 1500); do [ -n \"$(squeue --noheader)\" ] || break; sleep 0.2; done\nsqueue\n"
-    );
+/// Runs a script beside a cluster, or looks whether there can be one; its output if it ends well.
+fn beside_a_cluster(fleet: &Fleet, folder: &str, script: Option<&str>) -> Result<String, String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/slurm");
     let program = Path::new(env!("CARGO_BIN_EXE_nrv"));
     let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let folder = fleet.beside(folder);
+    std::fs::create_dir_all(&folder).unwrap();
     let ran = Command::new(here.join("cluster"))
         .arg(&folder)
-        .args(["bash", "-c", &script])
+        .args(script.iter().flat_map(|script| ["bash", "-c", script]))
         .env("PATH", path)
         .env("NRV", program)
         .env("CUT", here.join("cut"))
@@ -51,6 +20,31 @@ fn a_lost_node_of_slurm_loses_no_task() {
         .output()
         .unwrap();
     let said = format!("{}\n{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
-    assert!(ran.status.success() && said.contains("Submitted batch job"), "{said}");
+    if ran.status.success() { Ok(said) } else { Err(said) }
+}
+
+#[test]
+fn a_lost_node_of_slurm_loses_no_task() {
+    let fleet = Fleet::new();
+    if beside_a_cluster(&fleet, "probe", None).is_err() {
+        return need::skip("slurm");
+    }
+    // A node counts as lost after some seconds, and its job waits two minutes before it is started again.
+    let is_long = std::env::var_os("NRV_LONG").is_some();
+    let tasks = if is_long { 60 } else { 6 };
+    for n in 0..tasks {
+        let text = if n % 7 == 3 { "broken\n" } else { "see old.example.com\n" };
+        fleet.repository(&format!("r{n:02}"), &[("x.md", text)]);
+    }
+    fleet.plan("").exits(0);
+    fleet.site.nrv(&["fleet", "work", "plan.jsonl", "--store", "../alone"]).exits(1);
+    let cut = if is_long { "sleep 4; \"$CUT\" n1" } else { "true" };
+    let script = format!(
+        "set -e\n\"$NRV\" fleet submit plan.jsonl --engine slurm --jobs 2 --dry-run\nsbatch --test-only plan.jsonl.slurm.sh\n\
+         \"$NRV\" fleet submit plan.jsonl --engine slurm --jobs 2\n{cut}\n\
+         for _ in $(seq 1500); do [ -n \"$(squeue --noheader)\" ] || break; sleep 0.2; done\nsqueue\n"
+    );
+    let said = beside_a_cluster(&fleet, "slurm", Some(&script)).unwrap_or_else(|said| panic!("{said}"));
+    assert!(said.contains("Submitted batch job"), "{said}");
     assert_eq!(fleet.results(&[]), fleet.results(&["--store", "../alone"]), "{said}");
 }
