@@ -100,7 +100,22 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     // Tasks over many repositories: runs in private clones, and their results in a store.
     (
         "fleet",
-        &[SHARED, &["policy", "process", "store", "workspace", "record", "exec", "host", "report", "remote", "script"]],
+        &[
+            SHARED,
+            &[
+                "policy",
+                "process",
+                "store",
+                "workspace",
+                "record",
+                "exec",
+                "gate",
+                "host",
+                "report",
+                "remote",
+                "script",
+            ],
+        ],
     ),
     (
         "cli",

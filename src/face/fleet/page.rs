@@ -1,65 +1,74 @@
 //! One page over all tasks of a fleet: counts, groups of failures, and a row a task that leads to its report and its patch.
 
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 
 use super::{
     collect::{Collected, Row},
     outcome::Kind,
 };
-use crate::base::text::escape;
+use crate::{base::text::escape, face::report};
 
 /// The page of a collected fleet. Links lead to the files beside it.
 pub fn page(fleet: &str, collected: &Collected) -> String {
-    let count = |kind: Kind| collected.rows.iter().filter(|row| row.outcome.kind == kind).count();
-    let markup = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; base-uri 'none'; form-action 'none'";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (format!("{} · nrv", escape(fleet))) }
-            }
-            body {
-                h1 { (escape(fleet)) }
-                p {
-                    @for kind in [Kind::Changed, Kind::Nothing, Kind::Waits, Kind::Failed] {
-                        (count(kind)) " " (kind.words()) ", "
+    let body = html! {
+        (header(fleet, collected))
+        div.inner {
+            (groups(collected))
+            section aria-labelledby="tasks" {
+                h2 #tasks { "Tasks" }
+                table.list {
+                    thead {
+                        tr {
+                            @for name in ["task", "outcome", "files", "lines", "patch", "commit", "repository"] {
+                                th scope="col" { (name) }
+                            }
+                        }
                     }
-                    (collected.missing.len()) " not done. Patches " code { (collected.patches) } "."
-                }
-                (groups(collected))
-                h2 { "Tasks" }
-                table {
-                    thead { tr { th { "task" } th { "outcome" } th { "files" } th { "lines" } th { "patch" } th { "commit" } th { "repository" } } }
                     tbody {
                         @for one in &collected.rows { (row(one)) }
                         @for name in &collected.missing {
-                            tr { td { (escape(name)) } td { "not done" } td {} td {} td {} td {} td {} }
+                            tr { th { (escape(name)) } td { span.tag.waiting { "not done" } } td {} td {} td {} td {} td {} }
                         }
                     }
                 }
             }
         }
+        footer { p { "Made by nrv from verified records. It holds no script and fetches nothing." } }
     };
-    markup.into_string()
+    report::framed(&format!("{} · fleet · nrv", escape(fleet)), &body)
+}
+
+fn header(fleet: &str, collected: &Collected) -> Markup {
+    let count = |kind: Kind| collected.rows.iter().filter(|row| row.outcome.kind == kind).count();
+    let kinds = [Kind::Changed, Kind::Nothing, Kind::Waits, Kind::Failed];
+    html! {
+        header {
+            div.inner {
+                p.brand { b { "nrv" } " fleet" }
+                h1 { (escape(fleet)) }
+                dl.figures {
+                    @for kind in kinds { div { dt { (kind.words()) } dd { (count(kind)) } } }
+                    div { dt { "not done" } dd { (collected.missing.len()) } }
+                }
+                p.when { "Patches " code { (collected.patches) } }
+            }
+        }
+    }
 }
 
 fn groups(collected: &Collected) -> Markup {
     html! {
         @if !collected.groups.is_empty() {
-            h2 { "Failures" }
-            ul {
+            section aria-labelledby="failures" {
+                h2 #failures { "Failures" }
                 @for group in &collected.groups {
-                    li {
-                        (group.tasks.len()) " × " code { (escape(&group.code)) }
-                        @if let Some(at) = &group.at { " at " code { (escape(at)) } }
-                        ": " (escape(&group.message))
-                        details {
-                            summary { "tasks" }
-                            @for name in &group.tasks { a href={ "#" (name) } { (escape(name)) } " " }
+                    div.card {
+                        p.error {
+                            (group.tasks.len()) " × " code { (escape(&group.code)) }
+                            @if let Some(at) = &group.at { " at " code { (escape(at)) } }
+                            ": " (escape(&group.message))
                         }
+                        p.bound { @for name in &group.tasks { a href={ "#task-" (name) } { (escape(name)) } " " } }
                     }
                 }
             }
@@ -70,14 +79,20 @@ fn groups(collected: &Collected) -> Markup {
 fn row(row: &Row) -> Markup {
     let outcome = &row.outcome;
     let name = escape(&row.name);
+    let tone = match outcome.kind {
+        Kind::Changed => "tag good",
+        Kind::Nothing => "tag",
+        Kind::Waits => "tag waiting",
+        Kind::Failed => "tag bad",
+    };
     html! {
-        tr id=(row.name) {
-            td {
+        tr id={ "task-" (row.name) } {
+            th {
                 @if outcome.volatile.report.is_some() { a href={ "reports/" (row.name) ".html" } { (name) } } @else { (name) }
             }
             td {
-                (outcome.kind.words())
-                @if let Some(error) = &outcome.error { ": " code { (escape(&error.code)) } " " (escape(&error.message)) }
+                span class=(tone) { (outcome.kind.words()) }
+                @if let Some(error) = &outcome.error { " " code { (escape(&error.code)) } " " (escape(&error.message)) }
             }
             td { (outcome.files_changed) }
             td { (outcome.diff_lines) }

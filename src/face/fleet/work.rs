@@ -20,7 +20,7 @@ use crate::{
     host::{self, Context, Finished, Flags, Options, Silent, State, Trust},
     record::RunFolder,
     script::{self, Invocation, Loader, load, remote::Surroundings, session::Origin},
-    service::exec::PrivateFolder,
+    service::{exec::PrivateFolder, gate::secrets},
     system::{
         clock::Stopwatch,
         policy::{Ceiling, FILE, Policy},
@@ -215,7 +215,10 @@ impl Worker<'_> {
             task: task.id,
             kind,
             exit_code: finished.exit_code(),
-            error: finished.error.as_ref().map(|error| failure(error, &clone.root)),
+            error: finished.error.as_ref().map(|error| {
+                let told = failure(error, &clone.root);
+                Failure { message: secrets::redact(&told.message, context.rules.secrets()).into_owned(), ..told }
+            }),
             files_changed: finished.files_changed,
             diff_lines: finished.diff_lines,
             patch,

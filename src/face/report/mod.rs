@@ -30,7 +30,7 @@ pub use self::{
         Asked, Change, Changes, Check, Command, Commitment, Confirmation, Count, Decision, Evaluation, Fact, Failure,
         Fate, Hunk, Kind, Line, Outside, Report, Row, RowKind, Session, Spent, Trouble, Verification, Waiting, Worker,
     },
-    page::page,
+    page::{framed, page},
     text::text,
 };
 use crate::{

@@ -33,6 +33,35 @@ struct Section {
 pub fn page(report: &Report) -> String {
     let sections = sections(report);
     let title = format!("{} · {} · nrv", escape(&report.subject), words(report));
+    let body = html! {
+        a.skip href="#main" { "Skip to the report" }
+        (header(report))
+        div.columns {
+            nav aria-label="Sections" {
+                ul {
+                    @for section in &sections {
+                        li { a href={ "#" (section.id) } { (section.heading) } }
+                    }
+                }
+            }
+            main #main tabindex="-1" {
+                @for section in &sections {
+                    section aria-labelledby=(section.id) {
+                        h2 id=(section.id) { (section.heading) }
+                        (section.body)
+                    }
+                }
+            }
+        }
+        footer {
+            p { "Made by nrv from the record of run " code { (escape(&report.run)) } ". It holds no script and fetches nothing." }
+        }
+    };
+    framed(&title, &body)
+}
+
+/// A page of this title in the style of reports, which holds no script and fetches nothing.
+pub fn framed(title: &str, body: &Markup) -> String {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -45,30 +74,7 @@ pub fn page(report: &Report) -> String {
                 title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
-            body {
-                a.skip href="#main" { "Skip to the report" }
-                (header(report))
-                div.columns {
-                    nav aria-label="Sections" {
-                        ul {
-                            @for section in &sections {
-                                li { a href={ "#" (section.id) } { (section.heading) } }
-                            }
-                        }
-                    }
-                    main #main tabindex="-1" {
-                        @for section in &sections {
-                            section aria-labelledby=(section.id) {
-                                h2 id=(section.id) { (section.heading) }
-                                (section.body)
-                            }
-                        }
-                    }
-                }
-                footer {
-                    p { "Made by nrv from the record of run " code { (escape(&report.run)) } ". It holds no script and fetches nothing." }
-                }
-            }
+            body { (body) }
         }
     };
     markup.into_string()
