@@ -96,7 +96,7 @@ fn row(row: &Row) -> Markup {
             }
             td { (outcome.files_changed) }
             td { (outcome.diff_lines) }
-            td { @if outcome.patch.is_some() { a href={ "patches/" (row.name) ".patch" } { "patch" } } }
+            td { @if outcome.patch.is_some() { a.tag href={ "patches/" (row.name) ".patch" } { "patch" } } }
             td { code { (row.commit.get(..12).unwrap_or_default()) } }
             td { (escape(&row.url)) }
         }
