@@ -132,13 +132,7 @@ fn work(here: &Here, arguments: &FleetWorkArguments, out: &mut Output) -> Result
     signals::listen(&here.context.options, &here.meter)?;
     let options = &here.context.options;
     let Place { plan, store } = part(here, arguments)?;
-    let worker = Worker {
-        head: &plan.head,
-        store: &store,
-        options,
-        environment: &options.environment,
-        take_over: arguments.take_over,
-    };
+    let worker = Worker { head: &plan.head, store: &store, options, take_over: arguments.take_over };
     let tasks = chosen(&plan, arguments)?;
     let are_named = arguments.task.is_some() || arguments.index.is_some() || arguments.index_env.is_some();
     let (mut code, mut again, mut rows) = (0, None, Vec::new());

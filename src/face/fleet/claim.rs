@@ -39,6 +39,15 @@ pub(super) struct Claim {
     made_ms: u64,
 }
 
+/// The end of an attempt that has no outcome.
+#[derive(Serialize, Deserialize)]
+struct GivenUp {
+    /// The code of the error.
+    code: String,
+    /// The sentence.
+    message: String,
+}
+
 /// The way to a task.
 pub(super) enum Taken {
     /// It is ours.
@@ -76,8 +85,9 @@ pub(super) fn take(terms: &Terms<'_>, task: Sha256, folder: &PrivateFolder) -> R
         })?;
         let end = terms.store.get(&given_up(task, attempt))?;
         let gave_up = end.is_some();
+        let end: Option<GivenUp> = end.and_then(|end| serde_json::from_slice(&end).ok());
         // A worker that was told to end says nothing about the task.
-        let has_failed = end.is_some_and(|end| !String::from_utf8_lossy(&end).contains("\"code\":\"cancelled\""));
+        let has_failed = end.map_or(gave_up, |end| end.code != Code::Cancelled.as_str());
         failures = other.failures + u32::from(has_failed);
         // The next number says more than its age does.
         let is_last = terms.store.get(&key(task, attempt + 1))?.is_none();
@@ -95,8 +105,8 @@ pub(super) fn take(terms: &Terms<'_>, task: Sha256, folder: &PrivateFolder) -> R
 impl Claim {
     /// Tells others that the attempt is not finished and nobody works on it.
     pub(super) fn give_up(&self, store: &Store, task: Sha256, why: &Error) -> Result<(), Error> {
-        let bytes = json!({"code": why.code().as_str(), "message": why.message()}).to_string().into_bytes();
-        store.create(&given_up(task, self.attempt), &bytes).map(drop)
+        let end = GivenUp { code: why.code().as_str().to_owned(), message: why.message().to_owned() };
+        store.create(&given_up(task, self.attempt), json!(end).to_string().as_bytes()).map(drop)
     }
 }
 

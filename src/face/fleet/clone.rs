@@ -7,7 +7,10 @@ use crate::{
     base::error::{Code, Error},
     script::remote::{Git, GitSource, Surroundings, hardened},
     service::exec::PrivateFolder,
-    system::process::sandbox::{Limits, Unasked},
+    system::{
+        plain_file,
+        process::sandbox::{Limits, Unasked},
+    },
 };
 
 /// Names at the top of a commit that nrv keeps for itself: a repository could plant records and locks.
@@ -50,7 +53,7 @@ impl<'a> Clone<'a> {
             _ => Error::new(Code::Temporary, format!("`{}` can't be cloned: {}", task.url, error.message()))
                 .hint("check the address and the commit"),
         };
-        let git_folder = git.init(&source, false).map_err(refused)?;
+        let git_folder = git.init(&source.commit, false).map_err(refused)?;
         git.fetch(&git_folder, &source).map_err(refused)?;
         let root = place.path().join("tree");
         let clone = Clone { place, git, git_folder, root };
@@ -86,7 +89,7 @@ impl<'a> Clone<'a> {
         let form = ["--binary", "--full-index", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv"];
         let prefixes = ["--src-prefix=a/", "--dst-prefix=b/", "--diff-algorithm=myers", "--unified=3"];
         self.run(&[&["diff", "--cached", &to][..], &form, &prefixes].concat())?;
-        crate::system::plain_file::read(out.as_ref()).map_err(|error| Error::io("the patch can't be read", &error))
+        plain_file::read(out.as_ref()).map_err(|error| Error::io("the patch can't be read", &error))
     }
 
     /// Makes a commit of a patch on top of the clone's, which has the same hash each time; its hash.
@@ -130,7 +133,7 @@ impl<'a> Clone<'a> {
             }
             Some(_) => {}
         }
-        let git_folder = git.empty()?;
+        let git_folder = git.init(commit, true)?;
         let mut arguments = hardened(&git_folder);
         let lease = format!("--force-with-lease={name}:{commit}");
         arguments.extend(["push", "--quiet", "--no-verify", &lease, "--", url, &format!(":{name}")].map(str::to_owned));

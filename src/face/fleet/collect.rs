@@ -165,9 +165,7 @@ impl Verifier {
             _ => Kind::Failed,
         };
         let says = (outcome.kind, outcome.files_changed as u64, outcome.patch.is_some());
-        let is_right = says == (kind, overview.files_changed, kind == Kind::Changed)
-            // A run that ended well, whose change could not be carried further.
-            || outcome.kind == Kind::Failed && outcome.patch.is_none();
+        let is_right = says == (kind, overview.files_changed, kind == Kind::Changed);
         match (is_asked, is_same && is_right) {
             (false, _) => Err(wrong("is of another script or of other arguments than the task's")),
             (true, false) => Err(wrong("says something else than the outcome")),

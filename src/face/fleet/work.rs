@@ -1,6 +1,6 @@
 //! One task: a private clone, the run of the script in it under the fleet's policy, and its result in the store.
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
 use super::{
     claim::{self, Claim, Taken},
@@ -37,8 +37,6 @@ pub struct Worker<'w> {
     pub store: &'w Store,
     /// How runs are done.
     pub options: &'w Options,
-    /// The environment of the program, of which some variables reach git.
-    pub environment: &'w BTreeMap<String, String>,
     /// True if whoever starts the worker knows that no other has the task.
     pub take_over: bool,
 }
@@ -160,7 +158,7 @@ impl Worker<'_> {
     /// The surroundings of git, which is taken from no workspace.
     pub(super) fn surroundings(&self) -> Surroundings<'_> {
         Surroundings {
-            environment: self.environment,
+            environment: &self.options.environment,
             root: Path::new("/nonexistent"),
             supervisor: &self.options.program,
             cancel: self.options.cancel.as_ref(),
@@ -246,7 +244,7 @@ fn is_temporary(error: &Error) -> bool {
     of_machine.contains(&error.code()) || error.code().exit_code() == Code::Temporary.exit_code()
 }
 
-/// The outcome of a task of which no run began.
+/// The outcome of a task of which no run began, or whose change could not be carried further.
 fn failed(task: &Task, claim: &Claim, error: &Error, folder: &Path) -> Outcome {
     Outcome {
         task: task.id,

@@ -33,7 +33,7 @@ const LIMITS: Limits = Limits {
 pub fn fetch(source: &GitSource, folder: &str, surroundings: &Surroundings<'_>) -> Result<Files, Error> {
     let place = PrivateFolder::make("pack")?;
     let git = Git { place: place.path(), limits: LIMITS, surroundings };
-    let git_folder = git.init(source, true)?;
+    let git_folder = git.init(&source.commit, true)?;
     git.fetch(&git_folder, source).map_err(|error| match error.code() {
         Code::Cancelled => error,
         code => Error::new(code, format!("the pack can't be fetched: {}", error.message()))

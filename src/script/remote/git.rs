@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// The time limit of a fetch, in milliseconds.
+/// The time limit of a command of git, in milliseconds.
 const PATIENCE_MS: u64 = 600_000;
 
 /// Milliseconds that git has to end after a request to stop.
@@ -58,7 +58,7 @@ const SETTINGS: &[&str] = &[
     "maintenance.auto=false",
 ];
 
-/// The surroundings of a fetch.
+/// The surroundings of git.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// The environment of the program; some of its variables reach git.
@@ -67,7 +67,7 @@ pub struct Surroundings<'a> {
     pub root: &'a Path,
     /// The program whose hidden subcommand supervises git.
     pub supervisor: &'a Program,
-    /// True as soon as the fetch must end.
+    /// True as soon as git must end.
     pub cancel: &'a AtomicBool,
 }
 
@@ -83,21 +83,15 @@ pub struct Git<'a> {
 
 impl Git<'_> {
     /// Makes an empty repository for a commit, with the work tree around it or without one; the folder of git's own files.
-    pub fn init(&self, source: &GitSource, bare: bool) -> Result<String, Error> {
-        let folder = self.place.join(if bare { "pack.git" } else { "tree" });
+    pub fn init(&self, commit: &str, bare: bool) -> Result<String, Error> {
+        let folder = self.place.join(if bare { "repository.git" } else { "tree" });
         let name = |folder: &Path| folder.to_str().map(str::to_owned).ok_or_else(unnameable);
         let mut arguments = words(&["init", "--quiet", "--template="]);
         arguments.extend(bare.then(|| "--bare".to_owned()));
-        arguments.extend((source.commit.len() == 64).then(|| "--object-format=sha256".to_owned()));
+        arguments.extend((commit.len() == 64).then(|| "--object-format=sha256".to_owned()));
         arguments.extend(["--".to_owned(), name(&folder)?]);
         self.run(arguments)?;
         name(&if bare { folder } else { folder.join(".git") })
-    }
-
-    /// Makes an empty repository without a work tree; its folder.
-    pub fn empty(&self) -> Result<String, Error> {
-        let source = GitSource { url: String::new(), commit: String::new() };
-        self.init(&source, true)
     }
 
     /// Fetches a commit alone, without its history, into a repository of [`Git::init`].

@@ -59,7 +59,7 @@ fn counted_branches(n: usize) -> String {
 
 fn worker<'w>(here: &'w Here, plan: &'w Plan, store: &'w Store) -> Worker<'w> {
     let options = &here.context.options;
-    Worker { head: &plan.head, store, options, environment: &options.environment, take_over: false }
+    Worker { head: &plan.head, store, options, take_over: false }
 }
 
 /// Pushes the branches of a collection whose patches were approved.
