@@ -38,7 +38,7 @@ use crate::{
 const NAME: usize = 100;
 
 /// The time that a client has to take what was told before an answer.
-const LAST_WORDS: Duration = Duration::from_millis(100);
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// A request to a tool.
 pub(super) struct Request {
@@ -329,20 +329,31 @@ impl Request {
     async fn telling(&mut self, work: impl Future<Output = Answer>) -> Answer {
         tokio::pin!(work);
         loop {
-            tokio::select! {
+            let told = tokio::select! {
                 biased;
                 answer = &mut work => {
                     self.tell_rest().await;
                     return answer;
                 }
-                Some(told) = self.events.recv() => {
-                    self.told += 1;
-                    // A client that reads no more holds up no answer.
-                    tokio::select! {
-                        () = tell(&self.context, self.level, told, self.told) => {}
-                        answer = &mut work => return answer,
-                    }
+                Some(told) = self.events.recv() => told,
+            };
+            // A client that reads no more holds up no answer.
+            let early = {
+                let sent = self.tell(told);
+                tokio::pin!(sent);
+                tokio::select! {
+                    biased;
+                    () = &mut sent => None,
+                    answer = &mut work => Some((answer, tokio::time::timeout(LAST_WORDS, sent).await.is_ok())),
                 }
+            };
+            match early {
+                Some((answer, true)) => {
+                    self.tell_rest().await;
+                    return answer;
+                }
+                Some((answer, false)) => return answer,
+                None => {}
             }
         }
     }
@@ -350,11 +361,24 @@ impl Request {
     /// Tells what was told before the answer, so that it arrives before that.
     async fn tell_rest(&mut self) {
         while let Ok(told) = self.events.try_recv() {
-            self.told += 1;
-            let sent = tell(&self.context, self.level, told, self.told);
-            if tokio::time::timeout(LAST_WORDS, sent).await.is_err() {
+            if tokio::time::timeout(LAST_WORDS, self.tell(told)).await.is_err() {
                 return;
             }
+        }
+    }
+
+    /// Tells the client something about its request.
+    async fn tell(&mut self, told: Told) {
+        self.told += 1;
+        match told {
+            Told::Progress(text) => {
+                if let Some(token) = self.context.meta.get_progress_token() {
+                    let progress = ProgressNotificationParam::new(token, f64::from(self.told)).with_message(text);
+                    let _ = self.context.peer.notify_progress(progress).await;
+                }
+            }
+            Told::Message(level, value) if level >= self.level => message(&self.context, level, value).await,
+            Told::Message(..) => {}
         }
     }
 
@@ -396,20 +420,6 @@ impl Request {
 /// True for a protocol in which a server asks nothing by itself, and a connection has no state.
 pub(super) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
-}
-
-/// Tells a client something about its request.
-async fn tell(context: &RequestContext<RoleServer>, least: Level, told: Told, done: u32) {
-    match told {
-        Told::Progress(text) => {
-            if let Some(token) = context.meta.get_progress_token() {
-                let progress = ProgressNotificationParam::new(token, f64::from(done)).with_message(text);
-                let _ = context.peer.notify_progress(progress).await;
-            }
-        }
-        Told::Message(level, value) if level >= least => message(context, level, value).await,
-        Told::Message(..) => {}
-    }
 }
 
 #[expect(deprecated, reason = "clients of earlier protocol versions take messages")]
