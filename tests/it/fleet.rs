@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests build trees and end processes")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
+mod bucket;
 mod delivered;
 mod engines;
 mod hostile;

@@ -165,6 +165,7 @@ const SYSTEM_CRATES: &[(&str, &[&str])] = &[
     ("landlock", &["process"]),
     ("libc", &["process"]),
     ("nix", &["process"]),
+    ("object_store", &["store"]),
     ("ring", &["net", "signature"]),
     // It speaks a protocol on streams that `net` or the program opened.
     ("rmcp", &["mcp", "mcp_client"]),
@@ -173,7 +174,7 @@ const SYSTEM_CRATES: &[(&str, &[&str])] = &[
     ("rustix", &["cli", "exec", "guest", "journal", "lock", "plain_file", "process", "record", "workspace"]),
     ("seccompiler", &["process"]),
     ("signal_hook", &["cli"]),
-    ("tokio", &["mcp", "mcp_client"]),
+    ("tokio", &["mcp", "mcp_client", "store"]),
     ("tokio_rustls", &["mcp"]),
     ("tokio_util", &["mcp"]),
     ("ureq", &["net"]),

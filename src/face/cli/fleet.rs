@@ -109,10 +109,11 @@ impl Place {
     ) -> Result<Self, Error> {
         let plan = read_plan(here, &arguments.plan, read)?;
         let file = here.absolute(&arguments.plan);
-        let store = match &arguments.store {
-            Some(store) => Store::open(store, &here.place.folder)?,
-            None => Store::open(&plan.head.store, file.parent().unwrap_or(&file))?,
+        let (store, base) = match &arguments.store {
+            Some(store) => (store, &*here.place.folder),
+            None => (&plan.head.store, file.parent().unwrap_or(&file)),
         };
+        let store = Store::open(store, base, &here.context.options.environment)?;
         Ok(Place { plan, store })
     }
 }

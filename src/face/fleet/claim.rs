@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn a_task_is_taken_over_from_the_dead_and_the_late_alone() {
         let place = tempfile::tempdir().unwrap();
-        let store = Store::open("s", place.path()).unwrap();
+        let store = Store::open("s", place.path(), &std::collections::BTreeMap::new()).unwrap();
         let task = Sha256::of(b"task");
         let terms = |now_ms, take_over| Terms { store: &store, now_ms, lease_ms: 100, take_over };
         let attempt = |taken: Taken| match taken {

@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn status_counts_keys_of_this_fleet_alone() {
         let place = tempfile::tempdir().unwrap();
-        let store = Store::open("s", place.path()).unwrap();
+        let store = Store::open("s", place.path(), &std::collections::BTreeMap::new()).unwrap();
         let tasks = crate::face::fleet::plan::tests::plan(4).tasks;
         for key in [
             format!("done/{}", tasks[0].id),

@@ -68,7 +68,7 @@ pub fn resolve(
         tasks: 0,
         seal: None,
     };
-    Store::open(&manifest.store, base)?;
+    Store::open(&manifest.store, base, &context.options.environment)?;
     let repositories = manifest.all(lists)?;
     let placed: Vec<(Repository, String)> =
         repositories.into_iter().map(|one| address(&one, base).map(|url| (one, url))).collect::<Result<_, _>>()?;

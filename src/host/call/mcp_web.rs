@@ -8,7 +8,7 @@ use crate::{
     host::Context,
     system::{
         mcp_client::{Answer, Post, Web},
-        net::{Cancel, Exchange, Failure, Secret, Sender, is_loopback},
+        net::{Cancel, Exchange, Failure, Method, Secret, Sender, is_loopback},
         policy::{McpServer, Policy},
     },
 };
@@ -66,10 +66,11 @@ impl Web for Remote {
         let headers: Vec<(&str, String)> =
             post.headers.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
         let exchange = Exchange {
+            method: Method::POST,
             url: &self.url,
             headers: &headers,
             secret: self.token.as_ref().map(|token| ("authorization", "Bearer ", token)),
-            body: Some(&post.body),
+            body: &post.body,
             read_ms: self.timeout_ms,
             total_ms: self.timeout_ms,
         };

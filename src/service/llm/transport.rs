@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, io::Read};
 use super::{error::of_failure, request::Timeouts};
 use crate::{
     base::error::Error,
-    system::net::{Cancel, Exchange, Secret, Sender},
+    system::net::{Cancel, Exchange, Method, Secret, Sender},
 };
 
 /// Carries requests.
@@ -69,10 +69,11 @@ impl Transport for Http {
     fn send(&self, outgoing: &Outgoing<'_>, cancel: &Cancel) -> Result<Received, Error> {
         let (name, before) = outgoing.auth;
         let exchange = Exchange {
+            method: if outgoing.body.is_some() { Method::POST } else { Method::GET },
             url: outgoing.url,
             headers: outgoing.headers,
             secret: self.key.as_ref().map(|key| (name, before, key)),
-            body: outgoing.body.map(str::as_bytes),
+            body: outgoing.body.unwrap_or_default().as_bytes(),
             read_ms: outgoing.timeouts.read_ms,
             total_ms: outgoing.timeouts.total_ms,
         };

@@ -25,6 +25,7 @@ pub use self::{
     way::{Way, is_loopback},
 };
 use crate::system::clock::Stopwatch;
+pub use ureq::http::Method;
 
 /// The time limit of one request.
 const PATIENCE: Duration = Duration::from_secs(10);

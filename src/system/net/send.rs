@@ -12,7 +12,7 @@ use std::{
 
 use ureq::{
     Agent, Body, BodyReader, Proxy,
-    http::Response,
+    http::{Method, Request, Response},
     tls::{self, PemItem, RootCerts, TlsConfig},
 };
 use url::Url;
@@ -37,14 +37,16 @@ pub struct Sender {
 /// A request.
 #[derive(Debug)]
 pub struct Exchange<'a> {
+    /// The method.
+    pub method: Method,
     /// The URL; `http` or `https`, without user and password.
     pub url: &'a str,
     /// Names and values of headers.
     pub headers: &'a [(&'a str, String)],
     /// A header that ends with a secret: its name, the prefix, the secret.
     pub secret: Option<(&'a str, &'a str, &'a Secret)>,
-    /// The body of a POST; none makes it a GET.
-    pub body: Option<&'a [u8]>,
+    /// The body; empty for none.
+    pub body: &'a [u8],
     /// The longest silence.
     pub read_ms: u64,
     /// The time limit of the whole exchange.
@@ -169,9 +171,11 @@ fn perform(agent: &Agent, exchange: &Exchange<'_>) -> Result<Response<Body>, ure
     let secret = exchange.secret.map(|(name, before, secret)| (name, format!("{before}{}", secret.text())));
     let headers = exchange.headers.iter().map(|(name, value)| (*name, value.as_str()));
     let headers = headers.chain(secret.as_ref().map(|(name, value)| (*name, value.as_str())));
+    let request = Request::builder().method(exchange.method.clone()).uri(exchange.url);
+    let request = headers.fold(request, |request, (name, value)| request.header(name, value));
     match exchange.body {
-        Some(body) => headers.fold(agent.post(exchange.url), |post, (name, value)| post.header(name, value)).send(body),
-        None => headers.fold(agent.get(exchange.url), |get, (name, value)| get.header(name, value)).call(),
+        [] if matches!(exchange.method, Method::GET | Method::HEAD | Method::DELETE) => agent.run(request.body(())?),
+        body => agent.run(request.body(body)?),
     }
 }
 
@@ -256,7 +260,7 @@ mod tests {
     use super::*;
 
     fn exchange(url: &str) -> Exchange<'_> {
-        Exchange { url, headers: &[], secret: None, body: Some(b"{}"), read_ms: 5000, total_ms: 5000 }
+        Exchange { method: Method::POST, url, headers: &[], secret: None, body: b"{}", read_ms: 5000, total_ms: 5000 }
     }
 
     #[track_caller]

@@ -3,11 +3,13 @@
 //! One conditional request is all that it needs: the create that fails if the object is there. Of two workers that create the same
 //! object, one wins.
 
+mod bucket;
+mod connection;
 mod folder;
 
-use std::path::Path;
+use std::{collections::BTreeMap, fmt::Display, path::Path, sync::Arc};
 
-use self::folder::Folder;
+use self::{bucket::Bucket, folder::Folder};
 use crate::base::error::{Code, Error};
 
 /// The characters of a key beside letters and digits.
@@ -15,33 +17,60 @@ const MARKS: &[u8] = b"-_./";
 
 /// An open store.
 #[derive(Clone, Debug)]
-pub struct Store(Folder);
+pub struct Store(Kind);
+
+/// The kinds of stores.
+#[derive(Clone, Debug)]
+enum Kind {
+    Folder(Folder),
+    Bucket(Arc<Bucket>),
+}
 
 impl Store {
-    /// Opens the store at an address: a folder, relative to `base` or absolute, which is made with its first object.
+    /// Opens the store at an address: a folder, relative to `base` or absolute, which is made with its first object, or a bucket as
+    /// `s3://BUCKET/PATH`, `gs://BUCKET/PATH` or `az://CONTAINER/PATH`, by the variables of the environment.
     ///
     /// `invalid_input` for an address of another kind.
-    pub fn open(address: &str, base: &Path) -> Result<Self, Error> {
-        if address.is_empty() || address.contains("://") {
-            let message = format!("`{}` is no store that this version knows", address.escape_debug());
-            return Err(Error::new(Code::InvalidInput, message).hint("give a folder that all workers reach"));
+    pub fn open(address: &str, base: &Path, environment: &BTreeMap<String, String>) -> Result<Self, Error> {
+        let wrong = |why: &str| {
+            let message = format!("`{}` is no store: {why}", address.escape_debug());
+            Error::new(Code::InvalidInput, message).hint(
+                "give a folder that all workers reach, `s3://BUCKET/PATH`, `gs://BUCKET/PATH` or `az://CONTAINER/PATH`",
+            )
+        };
+        match Bucket::at(address, environment) {
+            Some(bucket) => Ok(Store(Kind::Bucket(Arc::new(bucket.map_err(|why| wrong(&why))?)))),
+            None if address.contains("://") => Err(wrong("nothing is known of such addresses")),
+            None if address.is_empty() => Err(wrong("it is empty")),
+            None => Ok(Store(Kind::Folder(Folder::at(base.join(address))))),
         }
-        Ok(Store(Folder::at(base.join(address))))
     }
 
     /// Makes an object of a key, whole and on the disk; false if there is one already, which stays as it is.
     pub fn create(&self, key: &str, bytes: &[u8]) -> Result<bool, Error> {
-        self.0.create(checked(key)?, bytes).map_err(|error| unreached(key, &error))
+        let key = checked(key)?;
+        match &self.0 {
+            Kind::Folder(folder) => folder.create(key, bytes).map_err(|error| unreached(key, error)),
+            Kind::Bucket(bucket) => bucket.create(key, bytes).map_err(|error| unreached(key, error)),
+        }
     }
 
     /// The bytes of an object; none if there is none.
     pub fn get(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {
-        self.0.get(checked(key)?).map_err(|error| unreached(key, &error))
+        let key = checked(key)?;
+        match &self.0 {
+            Kind::Folder(folder) => folder.get(key).map_err(|error| unreached(key, error)),
+            Kind::Bucket(bucket) => bucket.get(key).map_err(|error| unreached(key, error)),
+        }
     }
 
     /// The last parts of the keys below a folder of keys, sorted.
     pub fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
-        self.0.list(checked(folder)?).map_err(|error| unreached(folder, &error))
+        let keys = checked(folder)?;
+        match &self.0 {
+            Kind::Folder(folder) => folder.list(keys).map_err(|error| unreached(keys, error)),
+            Kind::Bucket(bucket) => bucket.list(keys).map_err(|error| unreached(keys, error)),
+        }
     }
 }
 
@@ -59,7 +88,7 @@ fn checked(key: &str) -> Result<&str, Error> {
 }
 
 /// A store that can't be reached now may be later.
-fn unreached(key: &str, error: &std::io::Error) -> Error {
+fn unreached(key: &str, error: impl Display) -> Error {
     Error::new(Code::Temporary, format!("the object `{key}` of the store can't be reached: {error}"))
         .hint("look at the store's address, and at who may write there")
 }
@@ -73,7 +102,7 @@ mod tests {
     #[test]
     fn of_many_that_create_an_object_one_wins_and_its_bytes_stay() {
         let place = tempfile::tempdir().unwrap();
-        let store = Store::open("store", place.path()).unwrap();
+        let store = Store::open("store", place.path(), &BTreeMap::new()).unwrap();
         let barrier = Barrier::new(8);
         let won: usize = std::thread::scope(|scope| {
             let one = |n: u8| {
@@ -96,10 +125,13 @@ mod tests {
     #[test]
     fn no_key_leads_out_of_the_store() {
         let place = tempfile::tempdir().unwrap();
-        let store = Store::open("store", place.path()).unwrap();
+        let store = Store::open("store", place.path(), &BTreeMap::new()).unwrap();
         for key in ["", "/etc/passwd", "../x", "a/../b", "a//b", "a/.hidden", "a\0b", "ä"] {
             assert_eq!(store.create(key, b"").unwrap_err().code(), Code::Internal, "{key}");
         }
-        assert!(Store::open("ftp://host/x", place.path()).is_err());
+        for address in ["ftp://host/x", "", "s3://", "s3:///x", "s3://a:b@c/x", "s3://bucket/x?y", "gs://bucket:80/x"] {
+            let error = Store::open(address, place.path(), &BTreeMap::new()).unwrap_err();
+            assert_eq!(error.code(), Code::InvalidInput, "{address}: {error}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use nrv::{
     service::llm::{self, Kind, LlmRequest, Timeouts},
-    system::net::{Cancel, Exchange, Sender},
+    system::net::{Cancel, Exchange, Method, Sender},
 };
 use serde_json::{Value, json};
 
@@ -33,8 +33,15 @@ impl Llmock {
         let url = format!("{}/_llmock/scenario", self.url);
         let body = json!({"behaviors": [behavior]}).to_string();
         let headers = [("content-type", "application/json".to_owned())];
-        let (secret, body) = (None, Some(body.as_bytes()));
-        let exchange = Exchange { url: &url, headers: &headers, secret, body, read_ms: 10_000, total_ms: 10_000 };
+        let exchange = Exchange {
+            method: Method::POST,
+            url: &url,
+            headers: &headers,
+            secret: None,
+            body: body.as_bytes(),
+            read_ms: 10_000,
+            total_ms: 10_000,
+        };
         let status = Sender::default().send(&exchange, &Cancel::default()).unwrap().status;
         assert!((200..300).contains(&status), "{status}: {behavior}");
     }

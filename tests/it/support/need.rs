@@ -9,6 +9,7 @@ use std::io::Write;
 /// Every need, with the reason for which a machine may lack it.
 pub(crate) const NEEDS: &[(&str, &str)] = &[
     ("browser", "there is no Chromium; `apt-get install chromium` brings it"),
+    ("bucket", "no server of buckets is installed; `tests/bucket/install` brings it"),
     ("busybox", "there is no busybox; `apt-get install busybox-static` brings it"),
     ("casefold", "no file system here folds the case of names, or `chattr` is missing"),
     ("ci-schemas", "`check-jsonschema` is not installed; `tests/ci/install` brings it"),

@@ -46,8 +46,8 @@ pub(in crate::face::cli) struct FleetPlaceArguments {
     /// The plan that `nrv fleet plan` wrote
     #[arg(value_name = "PLAN")]
     pub(in crate::face::cli) plan: PathBuf,
-    /// The store of the results, in place of the one in the plan
-    #[arg(long, value_name = "FOLDER")]
+    /// The store of the results, in place of the one in the plan: a folder or a bucket
+    #[arg(long, value_name = "ADDRESS")]
     pub(in crate::face::cli) store: Option<String>,
 }
 

@@ -20,7 +20,7 @@ use crate::{
     base::{error::Error, text::counted},
     system::{
         clock::Clock,
-        net::{Cancel, Exchange, Failure, Sender, Way, random_bytes},
+        net::{Cancel, Exchange, Failure, Method, Sender, Way, random_bytes},
         threads,
     },
 };
@@ -149,10 +149,11 @@ fn send(sender: &Sender, encoder: &Encoder, batch: &[(Seen, Duration)]) -> Resul
     let headers: Vec<(&str, String)> =
         [&own].into_iter().chain(headers).map(|(name, value)| (name.as_str(), value.clone())).collect();
     let exchange = Exchange {
+        method: Method::POST,
         url,
         headers: &headers,
         secret: None,
-        body: Some(body.as_bytes()),
+        body: body.as_bytes(),
         read_ms: *timeout_ms,
         total_ms: *timeout_ms,
     };
