@@ -47,7 +47,7 @@ impl Way {
         }
     }
 
-    /// The sender for a server. The loopback interface is never reached through a proxy.
+    /// The sender for a server. The loopback interface and the link are never reached through a proxy.
     pub fn sender(&self, url: &str) -> Result<Sender, Failure> {
         let url = Url::parse(url).map_err(|_| Failure::Unsendable("the URL is none".to_owned()))?;
         let sender = match &self.roots {
@@ -65,7 +65,7 @@ impl Way {
     fn proxy(&self, url: &Url) -> Option<&str> {
         let own = if url.scheme() == "https" { &self.https } else { &self.http };
         let proxy = own.as_ref().or(self.all.as_ref())?;
-        let is_direct = is_loopback(url) || self.direct.iter().any(|entry| names(entry, url));
+        let is_direct = is_loopback(url) || is_link_local(url) || self.direct.iter().any(|entry| names(entry, url));
         (!is_direct).then_some(proxy.as_str())
     }
 }
@@ -77,6 +77,15 @@ pub fn is_loopback(url: &Url) -> bool {
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.to_canonical().is_loopback(),
         None => false,
+    }
+}
+
+/// True if the URL leads to this link: the credentials of a machine in a cloud come from such an address, and no proxy may see them.
+fn is_link_local(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_link_local(),
+        Some(Host::Ipv6(address)) => address.is_unicast_link_local(),
+        Some(Host::Domain(_)) | None => false,
     }
 }
 
@@ -167,6 +176,8 @@ mod tests {
             "http://[::1]:1",
             "http://localhost:1",
             "http://[::ffff:127.0.0.1]",
+            "http://169.254.169.254/latest",
+            "http://[fe80::1]:1",
         ] {
             goes(&all, url, None);
         }

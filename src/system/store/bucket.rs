@@ -1,32 +1,28 @@
 //! A store in a bucket of S3, Google Cloud Storage or Azure, and of servers that speak their protocols.
 
-use std::{collections::BTreeMap, time::Duration};
-
-use object_store::{
-    BackoffConfig, Error as Failure, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, RetryConfig,
-    aws::{AmazonS3Builder, S3ConditionalPut},
-    azure::MicrosoftAzureBuilder,
-    gcp::GoogleCloudStorageBuilder,
-    path::Path,
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
 };
+
+use object_store::{Error as Failure, ObjectStoreExt, PutMode, PutOptions, PutPayload, path::Path};
 use tokio::runtime::{Builder, Runtime};
-use url::Url;
 
-use super::connection::Connector;
-use crate::system::net::Way;
+use super::provider::{Reached, reach};
+use crate::system::net::random_bytes;
 
-/// A request is tried so often again.
-const RETRIES: usize = 5;
+/// The times before a create is tried again whose answer was lost or that conflicted with another request.
+const PAUSES: &[Duration] =
+    &[Duration::from_millis(100), Duration::from_millis(400), Duration::from_millis(1600), Duration::ZERO];
 
-/// The time after which no request is tried again.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The object that says that the server was seen to keep what is there.
+const PROBED: &str = "probed";
 
 /// A bucket with objects.
 #[derive(Debug)]
 pub(super) struct Bucket {
-    store: Box<dyn ObjectStore>,
-    /// The part of all keys that the address gives.
-    prefix: Path,
+    reached: Reached,
     runtime: Runtime,
 }
 
@@ -34,112 +30,93 @@ impl Bucket {
     /// The bucket at an address; none if the address is of no kind that is known. Credentials and servers come from the standard
     /// variables: those that begin with `AWS_`, `GOOGLE_` or `AZURE_`. Nothing is sent yet.
     pub(super) fn at(address: &str, environment: &BTreeMap<String, String>) -> Option<Result<Self, String>> {
-        let url = Url::parse(address).ok()?;
-        let build = match url.scheme() {
-            "s3" => s3,
-            "gs" => gcs,
-            "az" => azure,
-            _ => return None,
-        };
-        let open = || {
-            let host = url.host_str().filter(|host| !host.is_empty()).ok_or("it names no bucket")?;
-            if url.query().is_some() || url.fragment().is_some() || url.port().is_some() || !url.username().is_empty() {
-                return Err("it has more than a bucket and a path".to_owned());
-            }
-            let prefix = Path::from_url_path(url.path()).map_err(|error| error.to_string())?;
-            let store = build(host, environment).map_err(|error| error.to_string())?;
-            let runtime = Builder::new_current_thread().enable_time().build().map_err(|error| error.to_string())?;
-            Ok(Bucket { store, prefix, runtime })
-        };
-        Some(open())
+        let reached = reach(address, environment)?;
+        let runtime = Builder::new_current_thread().enable_time().build().map_err(|error| error.to_string());
+        Some(reached.and_then(|reached| Ok(Bucket { reached, runtime: runtime? })))
     }
 
     /// Makes an object; false if there is one of that key with other bytes.
     ///
-    /// The answer to a request that succeeded can be lost. The bytes that are there tell.
+    /// The answer to a request that succeeded can be lost, and servers refuse one of two requests that meet. The bytes that are there tell
+    /// what became of it.
     pub(super) fn create(&self, key: &str, bytes: &[u8]) -> Result<bool, String> {
         let path = self.path(key);
-        let put = || {
+        let mut last = String::new();
+        for pause in PAUSES {
             let options = PutOptions::from(PutMode::Create);
-            self.runtime.block_on(self.store.put_opts(&path, PutPayload::from(bytes.to_vec()), options))
-        };
-        for is_last in [false, true] {
-            let error = match put() {
+            let put = self.reached.store.put_opts(&path, PutPayload::from(bytes.to_vec()), options);
+            let error = match self.wait(put)? {
                 Ok(_) => return Ok(true),
                 Err(error) => error,
             };
-            let is_taken = matches!(error, Failure::AlreadyExists { .. } | Failure::Precondition { .. });
-            match self.get(key) {
-                Ok(Some(found)) => return Ok(found == bytes),
-                Ok(None) if !is_last => {}
-                Err(error) if is_taken => return Err(error),
-                Ok(None) | Err(_) => return Err(error.to_string()),
+            if let Some(found) = self.get(key)? {
+                return Ok(found == bytes);
             }
+            last = self.told(&error);
+            std::thread::sleep(*pause);
         }
-        Ok(false)
+        Err(last)
     }
 
     pub(super) fn get(&self, key: &str) -> Result<Option<Vec<u8>>, String> {
         let path = self.path(key);
-        let got = async { self.store.get(&path).await?.bytes().await };
-        match self.runtime.block_on(got) {
+        let got = async { self.reached.store.get(&path).await?.bytes().await };
+        match self.wait(got)? {
             Ok(bytes) => Ok(Some(bytes.into())),
             Err(Failure::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(self.told(&error)),
         }
     }
 
     pub(super) fn list(&self, folder: &str) -> Result<Vec<String>, String> {
         let path = self.path(folder);
-        let listed = self.runtime.block_on(self.store.list_with_delimiter(Some(&path)));
-        let listed = listed.map_err(|error| error.to_string())?;
+        let listed = self.wait(self.reached.store.list_with_delimiter(Some(&path)))?;
+        let listed = listed.map_err(|error| self.told(&error))?;
         let names = listed.objects.iter().map(|object| &object.location).chain(&listed.common_prefixes);
         let mut names: Vec<String> = names.filter_map(|path| path.filename().map(str::to_owned)).collect();
         names.sort();
         Ok(names)
     }
 
-    fn path(&self, key: &str) -> Path {
-        key.split('/').fold(self.prefix.clone(), |path, part| path.join(part))
+    /// Sees that the bucket is there, and that its server refuses to make an object that is there already. Some servers do not look.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.get(PROBED)?.is_some() {
+            return Ok(());
+        }
+        let key: String =
+            random_bytes::<16>().map_err(|error| error.to_string())?.iter().map(|byte| format!("{byte:02x}")).collect();
+        let key = format!("probes/{key}");
+        if !self.create(&key, b"first")?
+            || self.create(&key, b"second")?
+            || self.get(&key)?.as_deref() != Some(b"first")
+        {
+            return Err("the server writes over objects that are there, and keeps no results apart".to_owned());
+        }
+        self.create(PROBED, b"").map(drop)
     }
-}
 
-type Built = object_store::Result<Box<dyn ObjectStore>>;
+    fn path(&self, key: &str) -> Path {
+        key.split('/').fold(self.reached.prefix.clone(), |path, part| path.join(part))
+    }
 
-/// A provider's store, by its variables.
-macro_rules! built {
-    ($builder:expr, $start:literal, $environment:expr) => {{
-        let builder = $builder.with_retry(retry()).with_http_connector(Connector(Way::of($environment)));
-        let builder = variables($start, $environment).fold(builder, |builder, (key, value)| match key.parse() {
-            Ok(key) => builder.with_config(key, value),
-            Err(_) => builder,
-        });
-        Ok(Box::new(builder.build()?))
-    }};
-}
+    /// Waits for a request. A client that panics, as on a credential from a file that is no header, is an error.
+    fn wait<T>(&self, request: impl Future<Output = T>) -> Result<T, String> {
+        catch_unwind(AssertUnwindSafe(|| self.runtime.block_on(request)))
+            .map_err(|_| "a request can't be made: look at the credentials and at the address of the server".to_owned())
+    }
 
-fn s3(bucket: &str, environment: &BTreeMap<String, String>) -> Built {
-    let builder = AmazonS3Builder::new().with_conditional_put(S3ConditionalPut::ETagMatch);
-    built!(builder.with_bucket_name(bucket), "AWS_", environment)
-}
-
-fn gcs(bucket: &str, environment: &BTreeMap<String, String>) -> Built {
-    built!(GoogleCloudStorageBuilder::new().with_bucket_name(bucket), "GOOGLE_", environment)
-}
-
-fn azure(container: &str, environment: &BTreeMap<String, String>) -> Built {
-    built!(MicrosoftAzureBuilder::new().with_container_name(container), "AZURE_", environment)
-}
-
-/// The variables of a provider, in lower case.
-fn variables<'e>(
-    start: &'e str,
-    environment: &'e BTreeMap<String, String>,
-) -> impl Iterator<Item = (String, String)> + 'e {
-    let own = environment.iter().filter(move |(name, _)| name.starts_with(start));
-    own.map(|(name, value)| (name.to_ascii_lowercase(), value.clone()))
-}
-
-fn retry() -> RetryConfig {
-    RetryConfig { backoff: BackoffConfig::default(), max_retries: RETRIES, retry_timeout: PATIENCE }
+    /// An error without secrets, and of a server's answer only its code and its sentence: answers repeat what was sent.
+    fn told(&self, error: &Failure) -> String {
+        let whole = error.to_string();
+        let element = |name: &str| {
+            let (_, rest) = whole.split_once(&format!("<{name}>"))?;
+            Some(rest.split_once('<')?.0)
+        };
+        let answer = [element("Code"), element("Message")].into_iter().flatten().collect::<Vec<_>>().join(": ");
+        let cut = whole.find(['<', '{', '\n']).unwrap_or(whole.len());
+        let head = whole.get(..cut).unwrap_or_default().trim_end_matches([':', ' ']);
+        let text = if answer.is_empty() { head.to_owned() } else { format!("{head}: {answer}") };
+        let text = text.replace(|c: char| c.is_control(), " ");
+        self.reached.secrets.iter().fold(text, |text, secret| secret.taken_out_of(&text))
+    }
 }

@@ -36,7 +36,9 @@ struct Connection {
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let allow_http = options.get_config_value(&ClientConfigKey::AllowHttp).is_some_and(|value| value == "true");
+        let allow_http = options
+            .get_config_value(&ClientConfigKey::AllowHttp)
+            .is_some_and(|value| ["1", "true", "on", "yes", "y"].contains(&value.to_ascii_lowercase().as_str()));
         Ok(HttpClient::new(Connection { way: self.0.clone(), allow_http }))
     }
 }
@@ -49,7 +51,8 @@ impl HttpService for Connection {
         let body = body.collect().await?.to_bytes();
         let url = head.uri.to_string();
         if !self.allow_http && url.starts_with("http:") {
-            let reason = "it would go without encryption, which `AWS_ALLOW_HTTP` or `AZURE_ALLOW_HTTP` permits";
+            let reason =
+                "it would go without encryption, which `AWS_ALLOW_HTTP=true`, or the same of another provider, permits";
             return Err(failed(Failure::Unsendable(reason.to_owned())));
         }
         let headers: Vec<(&str, String)> = head

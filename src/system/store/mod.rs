@@ -6,6 +6,7 @@
 mod bucket;
 mod connection;
 mod folder;
+mod provider;
 
 use std::{collections::BTreeMap, fmt::Display, path::Path, sync::Arc};
 
@@ -14,6 +15,9 @@ use crate::base::error::{Code, Error};
 
 /// The characters of a key beside letters and digits.
 const MARKS: &[u8] = b"-_./";
+
+/// The detail of an error of a store, which concerns all tasks.
+const STORE: &str = "store";
 
 /// An open store.
 #[derive(Clone, Debug)]
@@ -43,6 +47,21 @@ impl Store {
             None if address.contains("://") => Err(wrong("nothing is known of such addresses")),
             None if address.is_empty() => Err(wrong("it is empty")),
             None => Ok(Store(Kind::Folder(Folder::at(base.join(address))))),
+        }
+    }
+
+    /// True for an error of a store, which is the same for all that use it.
+    pub fn is_error_of(error: &Error) -> bool {
+        error.details().contains_key(STORE)
+    }
+
+    /// Sees that a bucket can be reached, and that its server keeps what is there. A folder needs no look.
+    ///
+    /// `temporary` if it can't be reached or does not.
+    pub fn check(&self) -> Result<(), Error> {
+        match &self.0 {
+            Kind::Folder(_) => Ok(()),
+            Kind::Bucket(bucket) => bucket.check().map_err(|error| unreached("probed", error)),
         }
     }
 
@@ -90,7 +109,8 @@ fn checked(key: &str) -> Result<&str, Error> {
 /// A store that can't be reached now may be later.
 fn unreached(key: &str, error: impl Display) -> Error {
     Error::new(Code::Temporary, format!("the object `{key}` of the store can't be reached: {error}"))
-        .hint("look at the store's address, and at who may write there")
+        .detail(STORE, true)
+        .hint("look at the store's address and its credentials, and at who may write there")
 }
 
 #[cfg(test)]
@@ -129,7 +149,7 @@ mod tests {
         for key in ["", "/etc/passwd", "../x", "a/../b", "a//b", "a/.hidden", "a\0b", "ä"] {
             assert_eq!(store.create(key, b"").unwrap_err().code(), Code::Internal, "{key}");
         }
-        for address in ["ftp://host/x", "", "s3://", "s3:///x", "s3://a:b@c/x", "s3://bucket/x?y", "gs://bucket:80/x"] {
+        for address in ["ftp://host/x", "", "s3://", "gs://bucket:80/x", "az://container"] {
             let error = Store::open(address, place.path(), &BTreeMap::new()).unwrap_err();
             assert_eq!(error.code(), Code::InvalidInput, "{address}: {error}");
         }
