@@ -1,9 +1,12 @@
 //! `git` below a supervisor, with an environment and a configuration of its own: no configuration of the user or the system, no hook, no
-//! template, no filter, no submodule, no credential helper, and the protocols https, ssh and file only.
+//! template, no filter, no submodule, no credential helper of the user, and the protocols https, ssh and file only.
 
 use std::{collections::BTreeMap, path::Path, sync::atomic::AtomicBool};
 
-use super::source::{GitSource, PROTOCOLS};
+use super::{
+    source::{GitSource, PROTOCOLS},
+    token,
+};
 use crate::{
     base::error::{Code, Error},
     service::exec::look_up,
@@ -33,6 +36,7 @@ const VARIABLES: &[&str] = &[
     "ALL_PROXY",
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
+    "GIT_SSL_CAINFO",
 ];
 
 /// Settings that outrank every file.
@@ -53,7 +57,6 @@ const SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.attributesFile=/dev/null",
     "core.fsmonitor=false",
-    "credential.helper=",
     "gc.auto=0",
     "maintenance.auto=false",
 ];
@@ -129,7 +132,7 @@ impl Git<'_> {
             name: "git".to_owned(),
             args,
             cwd: self.place.to_owned(),
-            env: self.variables(folders),
+            env: self.variables(folders)?,
             timeout_ms: PATIENCE_MS,
             grace_ms: GRACE_MS,
             // It reaches repositories and keys of the user.
@@ -165,11 +168,15 @@ impl Git<'_> {
         })
     }
 
-    fn variables(&self, folders: String) -> BTreeMap<String, String> {
+    fn variables(&self, folders: String) -> Result<BTreeMap<String, String>, Error> {
         let text = |text: &str| text.to_owned();
         let passed =
             VARIABLES.iter().filter_map(|name| Some((text(name), self.surroundings.environment.get(*name)?.clone())));
         let mut env: BTreeMap<String, String> = passed.collect();
+        // Not every build of git reads the standard variable.
+        if let Some(certificates) = env.get("SSL_CERT_FILE").cloned() {
+            env.entry("GIT_SSL_CAINFO".to_owned()).or_insert(certificates);
+        }
         let own = [
             ("PATH", folders),
             ("HOME", self.place.display().to_string()),
@@ -185,7 +192,8 @@ impl Git<'_> {
             ("GIT_TERMINAL_PROMPT", text("0")),
         ];
         env.extend(own.map(|(name, value)| (name.to_owned(), value)));
-        env
+        env.extend(token::variables(self.surroundings.environment)?);
+        Ok(env)
     }
 }
 

@@ -2,8 +2,10 @@
 
 mod git;
 mod source;
+mod token;
 
 pub use self::{
     git::{Git, Surroundings, hardened},
     source::{GitSource, check_address, is_commit},
+    token::check_tokens,
 };
