@@ -3,10 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod bucket;
+mod canary;
 mod delivered;
 mod engines;
 mod hostile;
+mod https;
 mod killed;
+mod requests;
 mod slurm;
 
 use std::{

@@ -1,9 +1,10 @@
 //! `nrv fleet`: plans the work over many repositories, does tasks of it, and collects their results.
 
+mod client;
 mod deliver;
+mod work;
 
 use std::{
-    collections::BTreeMap,
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
 };
@@ -14,7 +15,6 @@ use super::{
     Here,
     arguments::{
         Cli, FleetCollectArguments, FleetCommand, FleetPlaceArguments, FleetPlanArguments, FleetSubmitArguments,
-        FleetWorkArguments,
     },
     output::{Mode, Output},
     signals, table,
@@ -26,13 +26,12 @@ use crate::{
         text::{counted, escape, shell_word},
     },
     face::fleet::{
-        self, Collected, Kind, Manifest, Outcome, Plan, Row, Task, Worked, Worker,
+        self, Collected, Kind, Manifest, Plan, Row,
         engine::{Engine, Submission},
     },
-    script::remote::Surroundings,
+    script::remote::{Surroundings, check_tokens},
     service::exec::look_up,
     system::{
-        clock,
         process::{Command, Program, capture},
         store::Store,
     },
@@ -48,11 +47,11 @@ const MOST_SAID: usize = 1 << 20;
 pub(super) fn fleet(cli: &Cli, command: &FleetCommand, out: &mut Output) -> Result<u8, Error> {
     match command {
         FleetCommand::Plan(arguments) => plan(&Here::open(cli)?, arguments, out),
-        FleetCommand::Work(arguments) => work(&Here::without_policy(cli)?, arguments, out),
+        FleetCommand::Work(arguments) => work::work(&Here::without_policy(cli)?, arguments, out),
         FleetCommand::Submit(arguments) => submit(&Here::without_policy(cli)?, arguments, out),
         FleetCommand::Status(arguments) => status(&Here::without_policy(cli)?, arguments, out),
-        FleetCommand::Collect(arguments) => collect(&Here::without_policy(cli)?, arguments, out),
-        FleetCommand::Rollback(arguments) => deliver::rollback(&Here::without_policy(cli)?, arguments, out),
+        FleetCommand::Collect(arguments) => collect(cli, arguments, out),
+        FleetCommand::Rollback(arguments) => deliver::rollback(cli, arguments, out),
     }
 }
 
@@ -65,6 +64,7 @@ fn plan(here: &Here, arguments: &FleetPlanArguments, out: &mut Output) -> Result
     let given = arguments.repositories.as_ref().map(|file| here.read_input(file)).transpose()?;
     let lists: Vec<&str> = listed.iter().chain(&given).map(String::as_str).collect();
     let options = &here.context.options;
+    check_tokens(&options.environment)?;
     let surroundings = Surroundings {
         environment: &options.environment,
         root: here.context.workspace.root(),
@@ -129,93 +129,6 @@ fn read_plan(
     read(&mut BufReader::new(opened))
 }
 
-fn work(here: &Here, arguments: &FleetWorkArguments, out: &mut Output) -> Result<u8, Error> {
-    signals::listen(&here.context.options, &here.meter)?;
-    let options = &here.context.options;
-    let Place { plan, store } = part(here, arguments)?;
-    let worker = Worker { head: &plan.head, store: &store, options, take_over: arguments.take_over };
-    let tasks = chosen(&plan, arguments)?;
-    let are_named = arguments.task.is_some() || arguments.index.is_some() || arguments.index_env.is_some();
-    let (mut code, mut again, mut rows) = (0, None, Vec::new());
-    for task in tasks {
-        match worker.work(task) {
-            Ok(Worked::Done(outcome, is_new)) => {
-                tell(task, &outcome, is_new, out);
-                code = if code == 0 { outcome.exit_code } else { code };
-                rows.push(outcome);
-            }
-            Ok(Worked::Busy { until_ms }) => {
-                out.say(&format!("{}: another worker has it until {}", task.name, clock::rfc3339(until_ms)));
-                // Who asked for no task in particular has others to do.
-                if are_named && again.is_none() {
-                    again = Some(
-                        Error::new(Code::Temporary, format!("another worker has the task `{}`", task.name))
-                            .hint("start it again later, or with `--take-over` if that worker is gone"),
-                    );
-                }
-            }
-            Err(error) if error.code() == Code::Cancelled => return Err(error),
-            // The other tasks have nothing to do with it.
-            Err(error) => {
-                out.say(&format!("{}: not done now: {}", task.name, escape(error.message())));
-                again = again.or(Some(error));
-            }
-        }
-    }
-    if out.is_json() {
-        out.document(&rows);
-    }
-    let Some(error) = again else { return Ok(code) };
-    out.explain(&error);
-    Ok(Code::Temporary.exit_code())
-}
-
-/// The plan, or the part of it that a number stands for, with its store.
-fn part(here: &Here, arguments: &FleetWorkArguments) -> Result<Place, Error> {
-    let Some(number) = number(arguments, &here.context.options.environment)? else {
-        return Place::open(here, &arguments.place);
-    };
-    let each = arguments.each.max(1);
-    let from = number.saturating_mul(each);
-    let place = Place::read(here, &arguments.place, |input| Plan::read_part(input, from, each))?;
-    if place.plan.tasks.is_empty() {
-        let tasks = counted(place.plan.head.tasks, "task");
-        return Err(Error::new(Code::Usage, format!("there is no task {number}: the plan has {tasks}")));
-    }
-    Ok(place)
-}
-
-/// The number that the options give, or the variable that they name.
-fn number(arguments: &FleetWorkArguments, environment: &BTreeMap<String, String>) -> Result<Option<usize>, Error> {
-    let Some(name) = &arguments.index_env else { return Ok(arguments.index) };
-    let value = environment.get(name).ok_or_else(|| {
-        Error::new(Code::Usage, format!("the variable `{}` is not set", escape(name)))
-            .hint("the engine sets it where it starts a task")
-    })?;
-    let number = value
-        .parse()
-        .map_err(|_| Error::new(Code::Usage, format!("`{}` is no number: {}", escape(name), value.escape_debug())))?;
-    Ok(Some(number))
-}
-
-/// The task of that name, or all that were read.
-fn chosen<'p>(plan: &'p Plan, arguments: &FleetWorkArguments) -> Result<&'p [Task], Error> {
-    let Some(name) = &arguments.task else { return Ok(&plan.tasks) };
-    let at = plan.tasks.iter().position(|task| task.name == *name || task.id.to_string() == *name);
-    let at = at.ok_or_else(|| Error::new(Code::NotFound, format!("the plan has no task `{}`", escape(name))))?;
-    Ok(&plan.tasks[at..=at])
-}
-
-fn tell(task: &Task, outcome: &Outcome, is_new: bool, out: &mut Output) {
-    let before = if is_new { "" } else { ", as was found before" };
-    let what = match (&outcome.kind, &outcome.error) {
-        (Kind::Changed, _) => format!("{} changed", counted(outcome.files_changed, "file")),
-        (kind, Some(error)) => format!("{}: {}: {}", kind.words(), error.code, escape(&error.message)),
-        (kind, None) => kind.words().to_owned(),
-    };
-    out.say(&format!("{}: {what}{before}", task.name));
-}
-
 fn status(here: &Here, arguments: &FleetPlaceArguments, out: &mut Output) -> Result<u8, Error> {
     let Place { plan, store } = Place::open(here, arguments)?;
     let standing = fleet::status(&store, &plan.tasks)?;
@@ -233,7 +146,8 @@ fn status(here: &Here, arguments: &FleetPlaceArguments, out: &mut Output) -> Res
     Ok(0)
 }
 
-fn collect(here: &Here, arguments: &FleetCollectArguments, out: &mut Output) -> Result<u8, Error> {
+fn collect(cli: &Cli, arguments: &FleetCollectArguments, out: &mut Output) -> Result<u8, Error> {
+    let here = &Here::without_policy(cli)?;
     signals::listen(&here.context.options, &here.meter)?;
     let Place { plan, store } = Place::open(here, &arguments.place)?;
     let folder = arguments.output.as_deref().map(|folder| here.absolute(folder));
@@ -268,7 +182,7 @@ fn collect(here: &Here, arguments: &FleetCollectArguments, out: &mut Output) -> 
         out.say(&format!("The page over all is {}.", folder.join("index.html").display()));
     }
     match &arguments.approve {
-        Some(approved) => deliver::apply(here, (&plan, &store), &collected, (approved, arguments.limit), out),
+        Some(approved) => deliver::apply((cli, here), (&plan, &store), &collected, (approved, arguments.limit), out),
         None => Ok(exit_code(&collected)),
     }
 }
@@ -333,12 +247,17 @@ fn submit(here: &Here, arguments: &FleetSubmitArguments, out: &mut Output) -> Re
         return Err(Error::new(Code::InvalidPath, "the path of the plan has characters that job files give a meaning")
             .hint("move the plan to a plain path"));
     }
+    let (tasks, more) = match arguments.canary {
+        Some(n) => (n.min(plan.tasks.len()), format!(" --canary {n}")),
+        None => (plan.tasks.len(), String::new()),
+    };
     let digits = plan.head.seal.map(|seal| seal.to_string()).unwrap_or_default();
     let job = arguments.engine.job(&Submission {
         fleet: &plan.head.fleet,
         digits: digits.get(..8).unwrap_or_default(),
         plan: &plan_path,
-        tasks: plan.tasks.len(),
+        tasks,
+        more: &more,
         jobs: arguments.jobs.max(1),
         image: &arguments.image,
         volume: &arguments.volume,

@@ -42,7 +42,7 @@ pub(super) struct Claim {
 /// The end of an attempt that has no outcome.
 #[derive(Serialize, Deserialize)]
 struct GivenUp {
-    /// The code of the error.
+    /// The code of the error; empty for none.
     code: String,
     /// The sentence.
     message: String,
@@ -103,9 +103,18 @@ pub(super) fn take(terms: &Terms<'_>, task: Sha256, folder: &PrivateFolder) -> R
 }
 
 impl Claim {
-    /// Tells others that the attempt is not finished and nobody works on it.
+    /// Tells others that nobody works on it any more, and why it is not finished.
     pub(super) fn give_up(&self, store: &Store, task: Sha256, why: &Error) -> Result<(), Error> {
-        let end = GivenUp { code: why.code().as_str().to_owned(), message: why.message().to_owned() };
+        self.end(store, task, why.code().as_str(), why.message())
+    }
+
+    /// Tells others that nobody works on it any more.
+    pub(super) fn release(&self, store: &Store, task: Sha256) -> Result<(), Error> {
+        self.end(store, task, "", "")
+    }
+
+    fn end(&self, store: &Store, task: Sha256, code: &str, message: &str) -> Result<(), Error> {
+        let end = GivenUp { code: code.to_owned(), message: message.to_owned() };
         store.create(&given_up(task, self.attempt), json!(end).to_string().as_bytes()).map(drop)
     }
 }

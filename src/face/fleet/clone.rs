@@ -95,7 +95,10 @@ impl<'a> Clone<'a> {
     /// Makes a commit of a patch on top of the clone's, which has the same hash each time; its hash.
     pub(super) fn commit(&self, patch: &[u8], form: &CommitForm) -> Result<String, Error> {
         let patch = self.place.write("applied.patch", patch)?.display().to_string();
-        self.run(&["apply", "--cached", "--whitespace=nowarn", &patch])?;
+        self.run(&["apply", "--cached", "--whitespace=nowarn", &patch]).map_err(|error| match error.code() {
+            Code::NotFound => Error::new(Code::PatchRejected, format!("the patch does not apply: {}", error.message())),
+            _ => error,
+        })?;
         let line = |words: &[&str]| self.run(words).map(|text| text.trim().to_owned());
         let (tree, parent) = (line(&["write-tree"])?, line(&["rev-parse", "HEAD"])?);
         // The time of the commit that it follows: another attempt makes the same commit.
@@ -110,34 +113,45 @@ impl<'a> Clone<'a> {
     /// Pushes a commit to a branch that is not there, or is at that commit.
     ///
     /// `stale_preimage` if the branch is at another commit.
-    pub(super) fn push(&self, url: &str, commit: &str, branch: &str) -> Result<(), Error> {
+    pub(super) fn push(&self, url: &str, commit: &str, form: &CommitForm) -> Result<(), Error> {
+        let branch = &form.branch;
         let name = format!("refs/heads/{branch}");
         if self.branch(url, branch)?.is_some_and(|found| found == commit) {
             return Ok(());
         }
         let lease = format!("--force-with-lease={name}:");
-        let pushed = self.run(&["push", "--quiet", "--no-verify", &lease, "--", url, &format!("{commit}:{name}")]);
+        let options = form.push_options.iter().map(|option| format!("--push-option={option}"));
+        let words: Vec<String> =
+            ["push", "--quiet", "--no-verify", &lease].map(str::to_owned).into_iter().chain(options).collect();
+        let to = format!("{commit}:{name}");
+        let words: Vec<&str> = words.iter().map(String::as_str).chain(["--", url, &to]).collect();
+        let pushed = self.run(&words);
         pushed.map(drop).map_err(|error| self.not_pushed(url, branch, error))
     }
 
-    /// Removes a branch that is still at the commit that was pushed; false if it is gone.
+    /// True if a branch is at the commit that was pushed; false if it is gone.
     ///
     /// `stale_preimage` if the branch is at another commit.
-    pub(super) fn remove(git: &Git<'_>, url: &str, commit: &str, branch: &str) -> Result<bool, Error> {
-        let name = format!("refs/heads/{branch}");
-        let found = git.list(url, &name).map_err(|error| Error::new(Code::Temporary, error.message().to_owned()))?;
+    pub(super) fn is_there(git: &Git<'_>, url: &str, commit: &str, branch: &str) -> Result<bool, Error> {
+        let found = git.list(url, &format!("refs/heads/{branch}"));
+        let found = found.map_err(|error| Error::new(Code::Temporary, error.message().to_owned()))?;
         match found.split_once('\t').map(|(found, _)| found) {
-            None => return Ok(false),
+            None => Ok(false),
             Some(found) if found != commit => {
-                return Err(Error::new(Code::StalePreimage, format!("`{branch}` has other commits on it by now")));
+                Err(Error::new(Code::StalePreimage, format!("`{branch}` has other commits on it by now")))
             }
-            Some(_) => {}
+            Some(_) => Ok(true),
         }
+    }
+
+    /// Removes a branch that is at the commit that was pushed.
+    pub(super) fn remove(git: &Git<'_>, url: &str, commit: &str, branch: &str) -> Result<(), Error> {
+        let name = format!("refs/heads/{branch}");
         let git_folder = git.init(commit, true)?;
         let mut arguments = hardened(&git_folder);
         let lease = format!("--force-with-lease={name}:{commit}");
         arguments.extend(["push", "--quiet", "--no-verify", &lease, "--", url, &format!(":{name}")].map(str::to_owned));
-        git.run(arguments).map(|_| true).map_err(|error| Error::new(Code::Temporary, error.message().to_owned()))
+        git.run(arguments).map(drop).map_err(|error| Error::new(Code::Temporary, error.message().to_owned()))
     }
 
     /// The commit of a branch of a repository; none if there is no such branch.

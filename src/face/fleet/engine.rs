@@ -38,6 +38,8 @@ pub struct Submission<'s> {
     pub plan: &'s str,
     /// How many tasks it has.
     pub tasks: usize,
+    /// Further options of the workers, each with a space before it.
+    pub more: &'s str,
     /// How many tasks are done at the same time.
     pub jobs: usize,
     /// The image of the workers, for Kubernetes.
@@ -81,7 +83,8 @@ fn parallel(at: &Submission<'_>) -> Job {
     let text = format!(
         "#!/bin/sh\n# A task that could not be done now is tried again; one that is done already ends at once.\n\
          NRV_PLAN={plan}\nexport NRV_PLAN\n\
-         seq 0 {last} | parallel --jobs {jobs} --retries 3 --joblog \"$NRV_PLAN.joblog\" 'nrv fleet work \"$NRV_PLAN\" --index {{}}'\n"
+         seq 0 {last} | parallel --jobs {jobs} --retries 3 --joblog \"$NRV_PLAN.joblog\" 'nrv fleet work \"$NRV_PLAN\" --index {{}}{more}'\n",
+        more = at.more
     );
     Job { name: "parallel.sh", text, submit: &[] }
 }
@@ -92,7 +95,8 @@ fn slurm(at: &Submission<'_>) -> Job {
     let text = format!(
         "#!/bin/bash\n#SBATCH --job-name=nrv-{fleet}\n#SBATCH --array=0-{last}%{jobs}\n#SBATCH --requeue\n#SBATCH --open-mode=append\n\
          # A job whose node was lost is started again. Its task is taken over: Slurm starts it nowhere else.\n\
-         exec nrv fleet work {plan} --index-env SLURM_ARRAY_TASK_ID --each {each} --take-over\n",
+         exec nrv fleet work {plan} --index-env SLURM_ARRAY_TASK_ID --each {each} --take-over{more}\n",
+        more = at.more,
         fleet = at.fleet,
         jobs = at.jobs,
         plan = shell_word(at.plan),
@@ -103,8 +107,8 @@ fn slurm(at: &Submission<'_>) -> Job {
 fn hyperqueue(at: &Submission<'_>) -> Job {
     let (plan, last) = (shell_word(at.plan), at.tasks.saturating_sub(1));
     let text = format!(
-        "#!/bin/sh\nexec hq submit --name nrv-{} --array 0-{last} --crash-limit 5 -- nrv fleet work {plan} --index-env HQ_TASK_ID --take-over\n",
-        at.fleet
+        "#!/bin/sh\nexec hq submit --name nrv-{} --array 0-{last} --crash-limit 5 -- nrv fleet work {plan} --index-env HQ_TASK_ID --take-over{}\n",
+        at.fleet, at.more
     );
     Job { name: "hyperqueue.sh", text, submit: &["sh"] }
 }
@@ -141,13 +145,17 @@ spec:
       containers:
         - name: nrv
           image: {image}
-          args: [fleet, work, {plan}, --index-env, JOB_COMPLETION_INDEX, --each, \"{each}\", --take-over]
+          args: [fleet, work, {plan}, --index-env, JOB_COMPLETION_INDEX, --each, \"{each}\", --take-over{more}]
+          # Keys of a bucket, if the results are in one.
+          envFrom:
+            - secretRef: {{name: nrv-fleet, optional: true}}
           volumeMounts:
             - {{name: fleet, mountPath: /fleet}}
       volumes:
         - name: fleet
           persistentVolumeClaim: {{claimName: {volume}}}
 ",
+        more = at.more.split_whitespace().map(|word| format!(", {}", yaml(word))).collect::<String>(),
         name = yaml(&kubernetes_name(at)),
         indexes = indexes,
         jobs = at.jobs.min(indexes),
@@ -178,8 +186,9 @@ jobs:
     env:
       NRV_PLAN: {plan}
     steps:
-      - run: nrv fleet work \"$NRV_PLAN\" --index ${{{{ matrix.index }}}} --each {each}
+      - run: nrv fleet work \"$NRV_PLAN\" --index ${{{{ matrix.index }}}} --each {each}{more}
 ",
+        more = at.more,
         name = yaml(&format!("fleet {}", at.fleet)),
         jobs = at.jobs,
         indexes = indexes.join(", "),

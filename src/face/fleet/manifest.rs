@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::request::RequestForm;
 use crate::{
     base::error::{Code, Error},
     script::remote::{check_address, is_commit},
@@ -41,9 +42,15 @@ pub struct Manifest {
     /// The most megabytes that a clone may take.
     #[serde(default = "clone_mb")]
     pub clone_mb: u64,
+    /// The most tasks that may fail before no other is begun: a number, or a share of all as `"5%"`; none if all are done in any case.
+    #[serde(default)]
+    pub max_failures: Option<Failures>,
     /// The branch and the commit in which a patch reaches its repository; none if patches are all that is wanted.
     #[serde(default)]
     pub commit: Option<CommitForm>,
+    /// The commands that open a change request for a branch; none if branches are all that is wanted.
+    #[serde(default)]
+    pub request: Option<RequestForm>,
     /// The repositories.
     #[serde(default, rename = "repository")]
     pub repositories: Vec<Repository>,
@@ -82,6 +89,29 @@ pub struct Repository {
     pub trust: Option<String>,
 }
 
+/// A number of failures.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Failures {
+    /// That many.
+    Count(usize),
+    /// That share of all tasks, in percent.
+    Share(String),
+}
+
+impl Failures {
+    /// The number, of so many tasks; none if it is no share.
+    pub(super) fn of(&self, tasks: usize) -> Option<usize> {
+        match self {
+            Failures::Count(n) => Some(*n),
+            Failures::Share(text) => {
+                let percent: usize = text.strip_suffix('%')?.parse().ok().filter(|percent| *percent <= 100)?;
+                Some(tasks.saturating_mul(percent) / 100)
+            }
+        }
+    }
+}
+
 fn retries() -> u32 {
     3
 }
@@ -108,9 +138,16 @@ impl Manifest {
         if manifest.lease_minutes == 0 {
             return Err(wrong("`lease_minutes` is 0: a worker could keep no task"));
         }
-        match manifest.commit.as_ref().and_then(CommitForm::fault) {
-            Some(why) => Err(wrong(why)),
-            None => Ok(manifest),
+        if manifest.max_failures.as_ref().is_some_and(|most| most.of(0).is_none()) {
+            return Err(wrong("`max_failures` is neither a number nor a share such as \"5%\""));
+        }
+        if let Some(why) = manifest.commit.as_ref().and_then(CommitForm::fault) {
+            return Err(wrong(why));
+        }
+        match manifest.request.as_ref().map(RequestForm::check) {
+            Some(_) if manifest.commit.is_none() => Err(wrong("`request` needs a branch, which `commit` names")),
+            Some(Err(why)) => Err(wrong(&why)),
+            Some(Ok(())) | None => Ok(manifest),
         }
     }
 
@@ -230,12 +267,15 @@ pub struct CommitForm {
     pub message: String,
     /// The author, as `Name <address>`.
     pub author: String,
+    /// Options of the push, as some servers take them in place of a client.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub push_options: Vec<String>,
 }
 
 impl CommitForm {
     /// The reason that git takes no such commit.
     fn fault(&self) -> Option<&'static str> {
-        let Self { branch, message, author } = self;
+        let Self { branch, message, author, push_options } = self;
         let is_mark = |c: u8| matches!(c, b'-' | b'_' | b'.' | b'/');
         let is_branch = branch.split('/').all(is_name)
             && branch.bytes().all(|c| c.is_ascii_alphanumeric() || is_mark(c))
@@ -250,6 +290,9 @@ impl CommitForm {
             (false, ..) => Some("`commit.branch` is no name of a branch of letters, digits, `-`, `_`, `.` and `/`"),
             (_, false, _) => Some("`commit.author` is not of the form `Name <address>`"),
             (.., true) => Some("`commit.message` is empty"),
+            (true, true, false) if push_options.iter().any(|option| option.contains(['\n', '\0'])) => {
+                Some("an option of `commit.push_options` has more than one line")
+            }
             (true, true, false) => None,
         }
     }
@@ -284,6 +327,9 @@ mod tests {
             ),
             (&format!("{HEAD}commit = {{branch = 'a', message = 'm', author = 'A'}}"), "`Name <address>`"),
             (&format!("{HEAD}commit = {{branch = 'a', message = ' ', author = 'A <a@b>'}}"), "is empty"),
+            (&format!("{HEAD}max_failures = '5'"), "`max_failures`"),
+            (&format!("{HEAD}max_failures = '101%'"), "`max_failures`"),
+            (&format!("{HEAD}request = {{find = ['a'], open = ['b'], close = ['c']}}"), "`request` needs a branch"),
             (&format!("{HEAD}[[repository]]\nurl = 'x'\nbranch = 1"), "string"),
         ] {
             let error = Manifest::parse(text, "fleet.toml").unwrap_err();
@@ -303,6 +349,15 @@ mod tests {
             let error = manifest.all(&[]).unwrap_err();
             assert!(error.message().contains(words), "{repository}: {error}");
         }
+    }
+
+    #[test]
+    fn failures_are_a_number_or_a_share_of_all_tasks() {
+        let of = |text: &str| {
+            let manifest = Manifest::parse(&format!("{HEAD}max_failures = {text}"), "fleet.toml").unwrap();
+            manifest.max_failures.and_then(|most| most.of(250))
+        };
+        assert_eq!(["0", "7", "'0%'", "'5%'", "'100%'"].map(of), [0, 7, 0, 12, 250].map(Some));
     }
 
     #[test]

@@ -13,17 +13,19 @@ mod manifest;
 mod outcome;
 mod page;
 mod plan;
+mod request;
 mod resolve;
 mod result;
 mod work;
 
 pub use self::{
     collect::{Collected, Group, Keep, Row, Standing, collect, status},
-    deliver::Delivered,
+    deliver::{Command, Delivered},
     manifest::{CommitForm, Manifest},
     outcome::{Failure, Kind, Outcome, Volatile},
     page::page,
-    plan::{Head, Plan, Task},
+    plan::{Head, Plan, Task, canaries},
+    request::RequestForm,
     resolve::resolve,
     work::{Worked, Worker},
 };

@@ -10,7 +10,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::manifest::{CommitForm, PolicyText, is_name};
+use super::{
+    manifest::{CommitForm, PolicyText, is_name},
+    request::RequestForm,
+};
 use crate::{
     base::{
         error::{Code, Error},
@@ -53,6 +56,12 @@ pub struct Head {
     /// The commits that are pushed; none if patches are all that is wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<CommitForm>,
+    /// The commands that open change requests; none if branches are all that is wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestForm>,
+    /// The most tasks that may fail before no other is begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_failures: Option<usize>,
     /// How many tasks follow.
     pub tasks: usize,
     /// The hash of the other fields.
@@ -141,17 +150,25 @@ impl Plan {
         Ok(Plan { head: lines.head, tasks })
     }
 
-    /// Reads the head and so many tasks from a number on. Of the others nothing is looked at, so that a worker of a large fleet begins soon.
-    pub fn read_part(input: &mut dyn BufRead, from: usize, most: usize) -> Result<Plan, Error> {
+    /// Reads the head and the tasks of these numbers, which rise. Of the others nothing is looked at, so that a worker of a large fleet
+    /// begins soon.
+    pub fn read_part(input: &mut dyn BufRead, numbers: impl FnOnce(&Head) -> Vec<usize>) -> Result<Plan, Error> {
         let mut lines = Lines::of(input)?;
         let mut tasks = Vec::new();
-        if lines.skip(from)? {
-            while let Some(task) = if tasks.len() < most { lines.next()? } else { None } {
-                tasks.push(task);
+        for number in numbers(&lines.head) {
+            if !lines.skip_to(number)? {
+                break;
             }
+            tasks.extend(lines.next()?);
         }
         Ok(Plan { head: lines.head, tasks })
     }
+}
+
+/// The numbers of the tasks that are tried first: so many, spread over all in their order.
+pub fn canaries(tasks: usize, n: usize) -> Vec<usize> {
+    let n = n.min(tasks);
+    (0..n).map(|at| at * tasks / n).collect()
 }
 
 /// An error if two tasks have one name: their patches would be one file, also where names differ by case alone.
@@ -188,9 +205,9 @@ impl<'i> Lines<'i> {
         Ok(Lines { shared: head.inputs()?, head, input, n_read: 1 })
     }
 
-    /// Skips tasks; false if there are no more.
-    fn skip(&mut self, n: usize) -> Result<bool, Error> {
-        for _ in 0..n {
+    /// Skips the tasks before a number; false if there are no more.
+    fn skip_to(&mut self, number: usize) -> Result<bool, Error> {
+        while self.n_read <= number {
             if next_line(self.input, self.n_read + 1)?.is_none() {
                 return Ok(false);
             }
@@ -253,6 +270,8 @@ pub(super) mod tests {
             lease_minutes: 60,
             clone_mb: 100,
             commit: None,
+            request: None,
+            max_failures: None,
             tasks: n,
             seal: None,
         };
@@ -274,15 +293,23 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn canaries_are_spread_over_all_tasks() {
+        assert_eq!(canaries(10, 3), [0, 3, 6]);
+        assert_eq!(canaries(2, 5), [0, 1]);
+        assert_eq!((canaries(0, 5), canaries(5, 0)), (vec![], vec![]));
+        assert!(canaries(100_000, 999).windows(2).all(|two| two[0] < two[1]));
+    }
+
+    #[test]
     fn a_plan_is_read_as_it_was_written_and_not_after_an_edit() {
         let plan = plan(3);
         let mut bytes = Vec::new();
         let sha256 = plan.write(&mut bytes).unwrap();
         assert_eq!(sha256, Sha256::of(&bytes));
         assert_eq!(Plan::read(&mut bytes.as_slice()).unwrap(), plan);
-        for (from, most) in [(0, 1), (1, 2), (2, 5), (3, 1), (9, 1)] {
-            let part = Plan::read_part(&mut bytes.as_slice(), from, most).unwrap();
-            let expected: Vec<Task> = plan.tasks.iter().skip(from).take(most).cloned().collect();
+        for numbers in [vec![0], vec![1, 2], vec![0, 2], vec![2, 3], vec![3], vec![9], vec![]] {
+            let part = Plan::read_part(&mut bytes.as_slice(), |_| numbers.clone()).unwrap();
+            let expected: Vec<Task> = numbers.iter().filter_map(|n| plan.tasks.get(*n)).cloned().collect();
             assert_eq!((part.head, part.tasks), (plan.head.clone(), expected));
         }
         let text = String::from_utf8(bytes).unwrap();

@@ -65,6 +65,8 @@ pub fn resolve(
         lease_minutes: manifest.lease_minutes,
         clone_mb: manifest.clone_mb,
         commit: manifest.commit.clone(),
+        request: manifest.request.clone(),
+        max_failures: None,
         tasks: 0,
         seal: None,
     };
@@ -84,7 +86,8 @@ pub fn resolve(
         return Err(Error::new(Code::InvalidInput, message).hint("name each repository once"));
     }
     check_names(&tasks)?;
-    Ok(Plan { head: Head { tasks: tasks.len(), ..head }.sealed()?, tasks })
+    let max_failures = manifest.max_failures.as_ref().and_then(|most| most.of(tasks.len()));
+    Ok(Plan { head: Head { tasks: tasks.len(), max_failures, ..head }.sealed()?, tasks })
 }
 
 /// The confirmations that the script's approval grants; an error if it is not approved as it is.

@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
-use super::outcome::Outcome;
+use super::{
+    outcome::{Kind, Outcome},
+    plan::Head,
+};
 use crate::{
     base::{
         error::{Code, Error},
@@ -71,6 +74,33 @@ pub(super) fn outcome(store: &Store, task: Sha256) -> Result<Option<Outcome>, Er
         None => Err(Error::new(Code::RecordDamaged, format!("the object `{}` is no outcome of its task", done(task)))
             .hint("somebody else writes to the store")),
     }
+}
+
+/// Notes that a task of a fleet has failed, where the fleet counts that.
+pub(super) fn note(store: &Store, head: &Head, outcome: &Outcome) -> Result<(), Error> {
+    match (head.max_failures, outcome.kind) {
+        (Some(_), Kind::Failed) => store.create(&format!("{}/{}", failed(head)?, outcome.task), b"").map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// An error if more tasks of a fleet have failed than may.
+///
+/// Workers that begin at the same time see the same number: as many tasks more can fail as there are workers.
+pub(super) fn check_failures(store: &Store, head: &Head) -> Result<(), Error> {
+    let Some(most) = head.max_failures else { return Ok(()) };
+    let found = store.list(&failed(head)?)?.len();
+    if found <= most {
+        return Ok(());
+    }
+    let message = format!("the fleet has stopped: {found} of its tasks have failed, and `max_failures` is {most}");
+    Err(Error::new(Code::BudgetExhausted, message)
+        .hint("`nrv fleet collect` tells why they failed; plan with a larger `max_failures` to go on"))
+}
+
+/// The folder of keys of tasks that failed, of those that have the fleet's name, script and policy.
+fn failed(head: &Head) -> Result<String, Error> {
+    Ok(format!("failed/{}-{}", head.fleet, head.inputs()?))
 }
 
 fn text(value: &impl Serialize) -> Result<String, Error> {

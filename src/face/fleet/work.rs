@@ -62,35 +62,50 @@ struct Ran {
 impl Worker<'_> {
     /// Does a task, if it is not done yet and nobody else has it.
     ///
-    /// An error is temporary, or one of the store; the task can be tried again. A run that fails is an outcome.
+    /// An error is temporary, or one of the store; the task can be tried again. A run that fails is an outcome. `budget_exhausted` if more
+    /// tasks of the fleet have failed than may.
     pub fn work(&self, task: &Task) -> Result<Worked, Error> {
         if let Some(outcome) = result::outcome(self.store, task.id)? {
+            result::note(self.store, self.head, &outcome)?;
             return Ok(Worked::Done(Box::new(outcome), false));
         }
+        result::check_failures(self.store, self.head)?;
         let folder = PrivateFolder::make("fleet")?;
-        let terms = claim::Terms {
-            store: self.store,
-            now_ms: self.options.clock.now_ms(),
-            lease_ms: u64::from(self.head.lease_minutes) * 60_000,
-            take_over: self.take_over,
-        };
-        let claim = match claim::take(&terms, task.id, &folder)? {
+        let claim = match claim::take(&self.terms(), task.id, &folder)? {
             Taken::Ours(claim) => claim,
             Taken::Busy { until_ms } => return Ok(Worked::Busy { until_ms }),
         };
+        // Whoever had it may have finished it since the look above.
+        if claim.attempt > 1
+            && let Some(outcome) = result::outcome(self.store, task.id)?
+        {
+            return Ok(Worked::Done(Box::new(outcome), false));
+        }
         match self.attempt(task, &claim, &folder) {
             Ok(outcome) => self.finish(outcome),
             // The worker is to end, and the task is for the next one.
             Err(error) if error.code() == Code::Cancelled || claim.failures < self.head.retries => {
-                claim.give_up(self.store, task.id, &error)?;
+                // Where that can't be told, the claim ends with its worker or its lease.
+                let _ = claim.give_up(self.store, task.id, &error);
                 Err(error)
             }
             Err(error) => self.finish(failed(task, &claim, &error, folder.path())),
         }
     }
 
+    /// The facts by which claims count now.
+    pub(super) fn terms(&self) -> claim::Terms<'_> {
+        claim::Terms {
+            store: self.store,
+            now_ms: self.options.clock.now_ms(),
+            lease_ms: u64::from(self.head.lease_minutes) * 60_000,
+            take_over: self.take_over,
+        }
+    }
+
     fn finish(&self, outcome: Outcome) -> Result<Worked, Error> {
         if result::finish(self.store, &outcome)? {
+            result::note(self.store, self.head, &outcome)?;
             return Ok(Worked::Done(Box::new(outcome), true));
         }
         match result::outcome(self.store, outcome.task)? {

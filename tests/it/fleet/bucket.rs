@@ -131,41 +131,60 @@ fn a_bucket_that_can_not_be_reached_is_no_result() {
     let Some(server) = Server::start() else { return };
     let (fleet, _) = planned();
     let missing = ["work", "plan.jsonl", "--store", "s3://missing", "--index", "0"];
-    run(&fleet, server.port, &missing).exits(75).says("of the store can't be reached");
+    run(&fleet, server.port, &missing).exits(75).says("NoSuchBucket");
     run(&fleet, server.port, &["status", "plan.jsonl", "--store", "s3://missing"]).exits(75);
     // Without encryption, only who permits it.
     let mut command = command(&fleet, server.port, &["status", "plan.jsonl", "--store", "s3://fleet"]);
-    finished(command.env_remove("AWS_ALLOW_HTTP").output().unwrap()).exits(75).says("`AWS_ALLOW_HTTP`");
+    finished(command.env_remove("AWS_ALLOW_HTTP").output().unwrap()).exits(75).says("`AWS_ALLOW_HTTP=true`");
     fleet.site.nrv(&["fleet", "status", "plan.jsonl", "--store", "ftp://fleet"]).exits(1).says("is no store");
 }
 
-/// Passes connections on to a server, and ends the first of each claim before its answer; the port.
-fn deaf(to: u16) -> u16 {
+/// What becomes of an answer.
+enum Answer {
+    /// It is passed back.
+    Passed,
+    /// The connection ends without it.
+    Lost,
+    /// That of S3 to requests that meet, in place of it.
+    Conflict,
+}
+
+/// Stands between workers and a server: `pass` sends a request on, as it is or changed; the port.
+fn between(to: u16, pass: impl Fn(&str, &mut TcpStream) -> Answer + Send + Sync + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
+    let pass = std::sync::Arc::new(pass);
     std::thread::spawn(move || {
-        let mut has_lost = false;
         for client in listener.incoming() {
-            let (client, server) = (client.unwrap(), TcpStream::connect(("127.0.0.1", to)).unwrap());
-            let mut first = [0; 4096];
-            let length = client.peek(&mut first).unwrap();
-            let loses = !has_lost
-                && first[..length].starts_with(b"PUT ")
-                && first[..length].windows(8).any(|at| at == b"/claims/");
-            has_lost |= loses;
-            let (mut from, mut into) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-            std::thread::spawn(move || std::io::copy(&mut from, &mut into));
-            let (mut from, mut into) = (server, client);
-            std::thread::spawn(move || match loses {
-                true => {
-                    let _ = from.read(&mut [0; 1]);
-                    let _ = into.shutdown(std::net::Shutdown::Both);
-                }
-                false => drop(std::io::copy(&mut from, &mut into)),
+            let (mut client, pass) = (client.unwrap(), std::sync::Arc::clone(&pass));
+            std::thread::spawn(move || {
+                let request = whole(&mut client);
+                let mut server = TcpStream::connect(("127.0.0.1", to)).unwrap();
+                let _ = match pass(&request, &mut server) {
+                    Answer::Passed => std::io::copy(&mut server, &mut client).map(drop),
+                    Answer::Lost => server.read(&mut [0; 1]).map(drop),
+                    Answer::Conflict => client.write_all(b"HTTP/1.1 409 Conflict\r\ncontent-length: 0\r\n\r\n"),
+                };
             });
         }
     });
     port
+}
+
+/// A request, to its end; bytes that are no text are replaced, which these requests have in no part that matters.
+fn whole(client: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let mut piece = [0; 8192];
+    loop {
+        let n = client.read(&mut piece).unwrap();
+        bytes.extend_from_slice(&piece[..n]);
+        let text = String::from_utf8_lossy(&bytes);
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+        if n == 0 || text.contains("\r\n\r\n") && body.len() >= length.unwrap_or(0) {
+            return text.into_owned();
+        }
+    }
 }
 
 #[test]
@@ -173,6 +192,71 @@ fn a_claim_whose_answer_was_lost_is_ones_own() {
     let Some(server) = Server::start() else { return };
     let (fleet, _) = planned();
     let work = ["work", "plan.jsonl", "--store", "s3://fleet", "--index", "0", "--json"];
-    let worked = run(&fleet, deaf(server.port), &work).exits(0);
+    let has_lost = std::sync::atomic::AtomicBool::new(false);
+    let port = between(server.port, move |request, to| {
+        to.write_all(request.as_bytes()).unwrap();
+        let is_claim = request.starts_with("PUT ") && request.contains("/claims/");
+        match is_claim && !has_lost.swap(true, std::sync::atomic::Ordering::Relaxed) {
+            true => Answer::Lost,
+            false => Answer::Passed,
+        }
+    });
+    let worked = run(&fleet, port, &work).exits(0);
     assert_eq!(worked.json()[0]["volatile"]["attempt"], 1, "{worked:?}");
+}
+
+#[test]
+fn a_server_that_writes_over_what_is_there_is_refused_before_any_work() {
+    let Some(server) = Server::start() else { return };
+    let (fleet, _) = planned();
+    let port = between(server.port, |request, to| {
+        let careless = request.replace("if-none-match: *", "x-none-match: *");
+        to.write_all(careless.as_bytes()).unwrap();
+        Answer::Passed
+    });
+    run(&fleet, port, &["work", "plan.jsonl", "--store", "s3://fleet"])
+        .exits(75)
+        .says("writes over objects that are there");
+    run(&fleet, server.port, &["status", "plan.jsonl", "--store", "s3://fleet"]).exits(0);
+}
+
+#[test]
+fn a_create_that_conflicts_with_another_is_tried_again() {
+    let Some(server) = Server::start() else { return };
+    let (fleet, _) = planned();
+    let refused = std::sync::Mutex::new(std::collections::BTreeSet::new());
+    let port = between(server.port, move |request, to| {
+        let line = request.lines().next().unwrap_or_default().to_owned();
+        if line.starts_with("PUT ") && refused.lock().unwrap().insert(line) {
+            return Answer::Conflict;
+        }
+        to.write_all(request.as_bytes()).unwrap();
+        Answer::Passed
+    });
+    let work = ["work", "plan.jsonl", "--store", "s3://fleet", "--index", "0", "--json"];
+    let worked = run(&fleet, port, &work).exits(0);
+    assert_eq!(worked.json()[0]["volatile"]["attempt"], 1, "{worked:?}");
+}
+
+#[test]
+fn what_a_server_repeats_is_not_told() {
+    let Some(server) = Server::start() else { return };
+    let (fleet, _) = planned();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let mut client = client.unwrap();
+            let _ = client.read(&mut [0; 8192]);
+            let body =
+                "<Error><Code>InvalidToken</Code><Message>It is wrong.</Message><Token-0>canary</Token-0></Error>";
+            let _ = write!(client, "HTTP/1.1 403 Forbidden\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        }
+    });
+    let ran = run(&fleet, port, &["status", "plan.jsonl", "--store", "s3://fleet"]).exits(75);
+    assert!(ran.stderr.contains("InvalidToken: It is wrong."), "{ran:?}");
+    let mut command = command(&fleet, server.port, &["status", "plan.jsonl", "--store", "s3://fleet"]);
+    command.env("AWS_ENDPOINT_URL", "http://user:canary@127.0.0.1:1");
+    let ran = finished(command.output().unwrap()).exits(1).says("`AWS_ENDPOINT_URL`");
+    assert!(!ran.stderr.contains("canary"), "{ran:?}");
 }

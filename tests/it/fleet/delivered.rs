@@ -2,7 +2,7 @@
 
 use super::*;
 
-const FORM: &str =
+pub(super) const FORM: &str =
     "commit = { branch = 'nrv/links', message = 'Move the links', author = 'A Person <person@example.org>' }\n";
 
 /// Runs git in a repository beside the workspace.

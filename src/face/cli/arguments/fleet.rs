@@ -19,7 +19,7 @@ pub(in crate::face::cli) enum FleetCommand {
     Status(FleetPlaceArguments),
     /// Verify all records, and write patches, reports and one page over all
     Collect(FleetCollectArguments),
-    /// Remove the branches that were pushed, where nobody has committed on them
+    /// Close change requests and remove the branches that were pushed, where nobody has committed on them
     Rollback(FleetPlaceArguments),
 }
 
@@ -55,6 +55,7 @@ pub(in crate::face::cli) struct FleetPlaceArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   nrv fleet work plan.jsonl
+  nrv fleet work plan.jsonl --canary 5
   nrv fleet work plan.jsonl --index-env SLURM_ARRAY_TASK_ID
 
 Without a task, all tasks are done that nobody has begun. The exit code is that of the first run that
@@ -74,6 +75,12 @@ pub(in crate::face::cli) struct FleetWorkArguments {
     /// Numbers stand for so many tasks each
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(in crate::face::cli) each: usize,
+    /// Do so many tasks first, spread over the plan, then ask before the others
+    #[arg(long, value_name = "N", conflicts_with = "task")]
+    pub(in crate::face::cli) canary: Option<usize>,
+    /// Do the others without a question if no canary has failed
+    #[arg(long, requires = "canary")]
+    pub(in crate::face::cli) yes: bool,
     /// Take tasks over that another worker has claimed: whoever starts this one knows that no other works on them
     #[arg(long)]
     pub(in crate::face::cli) take_over: bool,
@@ -94,6 +101,9 @@ pub(in crate::face::cli) struct FleetSubmitArguments {
     /// Tasks that are done at the same time
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(in crate::face::cli) jobs: usize,
+    /// Do so many tasks, spread over the plan; submitted again without it, the others follow
+    #[arg(long, value_name = "N")]
+    pub(in crate::face::cli) canary: Option<usize>,
     /// The image of the workers, for Kubernetes
     #[arg(long, value_name = "IMAGE", default_value = concat!("nrv:", env!("CARGO_PKG_VERSION")))]
     pub(in crate::face::cli) image: String,
@@ -116,7 +126,7 @@ pub(in crate::face::cli) struct FleetCollectArguments {
     /// Write patches, reports, outcomes and the page to this folder
     #[arg(short, long, value_name = "DIR")]
     pub(in crate::face::cli) output: Option<PathBuf>,
-    /// Push each patch as a commit on a new branch of its repository
+    /// Push each patch as a commit on a new branch of its repository, and open a change request if the plan says so
     #[arg(long, requires = "approve")]
     pub(in crate::face::cli) apply: bool,
     /// Approve the patches of this hash, which the collection prints

@@ -1,19 +1,24 @@
-//! `nrv fleet collect --apply` and `nrv fleet rollback`: approved patches become branches, and branches are taken back.
+//! `nrv fleet collect --apply` and `nrv fleet rollback`: approved patches become branches and change requests, and both are taken back.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{super::Here, Place, exit_code};
+use super::{super::Here, Place, client::Client, exit_code};
 use crate::{
     base::{
         error::{Code, Error},
         text::{counted, escape},
     },
     face::{
-        cli::{arguments::FleetPlaceArguments, output::Output, signals},
-        fleet::{Collected, Kind, Plan, Row, Task, Worker},
+        cli::{
+            arguments::{Cli, FleetPlaceArguments},
+            output::Output,
+            signals,
+        },
+        fleet::{Collected, CommitForm, Kind, Plan, Row, Task, Worker},
     },
+    script::remote::check_tokens,
     system::store::Store,
 };
 
@@ -62,9 +67,9 @@ fn worker<'w>(here: &'w Here, plan: &'w Plan, store: &'w Store) -> Worker<'w> {
     Worker { head: &plan.head, store, options, take_over: false }
 }
 
-/// Pushes the branches of a collection whose patches were approved.
+/// Pushes the branches of a collection whose patches were approved, and opens their requests.
 pub(super) fn apply(
-    here: &Here,
+    (cli, here): (&Cli, &Here),
     (plan, store): (&Plan, &Store),
     collected: &Collected,
     (approved, limit): (&str, Option<usize>),
@@ -79,6 +84,8 @@ pub(super) fn apply(
         let message = format!("the patches are not those that were approved: their hash is {patches}");
         return Err(Error::new(Code::StalePreimage, message).hint("look at what was collected, and approve that hash"));
     }
+    check_tokens(&here.context.options.environment)?;
+    let mut client = Client::open(cli, plan.head.request.as_ref(), out)?;
     let worker = worker(here, plan, store);
     let mut tally = Tally::default();
     let tasks: BTreeMap<_, _> = plan.tasks.iter().map(|task| (task.id, task)).collect();
@@ -87,35 +94,66 @@ pub(super) fn apply(
     for row in collected.rows.iter().filter(changed) {
         let Some(task) = tasks.get(&row.outcome.task) else { continue };
         if limit.is_some_and(|limit| tally.done >= limit) {
-            open += usize::from(worker.delivered(task.id)?.is_none());
+            open += usize::from(!is_delivered(&worker, task)?);
             continue;
         }
-        match worker.deliver(task, row, form) {
+        match deliver(&worker, (task, row), form, &mut client) {
             Ok((delivered, is_new)) => {
                 *if is_new { &mut tally.done } else { &mut tally.before } += 1;
-                tally.rows.push(json!({"name": row.name, "branch": delivered.branch, "commit": delivered.commit}));
+                tally.rows.push(delivered);
             }
             Err(error) => tally.refuse(task, error, out)?,
         }
     }
     let more = if open > 0 { format!(" {} to push: start it again.", counted(open, "task")) } else { String::new() };
-    let code = tally.conclude(("pushed", &more), out);
+    let verb = if plan.head.request.is_some() { "pushed and requested" } else { "pushed" };
+    let code = tally.conclude((verb, &more), out);
     // A collection that lacks tasks or has failures is no success, whatever was pushed.
     Ok(if code == 0 { exit_code(collected) } else { code })
 }
 
-/// Removes the branches that were pushed, where nobody has committed on them.
-pub(super) fn rollback(here: &Here, arguments: &FleetPlaceArguments, out: &mut Output) -> Result<u8, Error> {
+/// Pushes one branch and opens its request; its row, and false if both was done before.
+fn deliver(
+    worker: &Worker<'_>,
+    (task, row): (&Task, &Row),
+    form: &CommitForm,
+    client: &mut Client,
+) -> Result<(Value, bool), Error> {
+    let (delivered, is_pushed) = worker.deliver(task, row, form)?;
+    let told = json!({"name": row.name, "branch": delivered.branch, "commit": delivered.commit});
+    let Some(request) = &worker.head.request else { return Ok((told, is_pushed)) };
+    let (address, is_opened) =
+        worker.request((task, &delivered), (form, request), &mut |command| client.run(command))?;
+    if is_opened {
+        client.rest();
+    }
+    let mut told = told;
+    told["request"] = json!(address);
+    Ok((told, is_pushed || is_opened))
+}
+
+/// True if nothing of a task's delivery is left to do.
+fn is_delivered(worker: &Worker<'_>, task: &Task) -> Result<bool, Error> {
+    let is_requested = worker.head.request.is_none() || worker.requested(task.id)?.is_some();
+    Ok(is_requested && worker.delivered(task.id)?.is_some())
+}
+
+/// Closes the requests and removes the branches that were pushed, where nobody has committed on them.
+pub(super) fn rollback(cli: &Cli, arguments: &FleetPlaceArguments, out: &mut Output) -> Result<u8, Error> {
+    let here = &Here::without_policy(cli)?;
     signals::listen(&here.context.options, &here.meter)?;
     let Place { plan, store } = Place::open(here, arguments)?;
+    check_tokens(&here.context.options.environment)?;
+    let mut client = Client::open(cli, plan.head.request.as_ref(), out)?;
     let worker = worker(here, &plan, &store);
     let mut tally = Tally::default();
     for task in &plan.tasks {
         let Some(delivered) = worker.delivered(task.id)? else { continue };
-        match worker.take_back(task, &delivered) {
+        match worker.take_back(task, &delivered, &mut |command| client.run(command)) {
             Ok(is_removed) => {
                 *if is_removed { &mut tally.done } else { &mut tally.before } += 1;
                 tally.rows.push(json!({"name": task.name, "branch": delivered.branch, "removed": is_removed}));
+                client.rest();
             }
             Err(error) => tally.refuse(task, error, out)?,
         }

@@ -1,0 +1,181 @@
+//! `nrv fleet work`: does tasks of a plan, the canaries first if there are to be some.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    super::{Here, arguments::FleetWorkArguments, ask::ask, output::Output, signals},
+    Place, summary,
+};
+use crate::{
+    base::{
+        error::{Code, Error},
+        text::{counted, escape},
+    },
+    face::fleet::{self, Head, Kind, Outcome, Plan, Task, Worked, Worker, canaries},
+    script::remote::check_tokens,
+    system::{clock, store::Store},
+};
+
+pub(super) fn work(here: &Here, arguments: &FleetWorkArguments, out: &mut Output) -> Result<u8, Error> {
+    signals::listen(&here.context.options, &here.meter)?;
+    let Place { plan, store } = part(here, arguments)?;
+    let worker =
+        Worker { head: &plan.head, store: &store, options: &here.context.options, take_over: arguments.take_over };
+    check_tokens(&here.context.options.environment)?;
+    store.check()?;
+    let mut shift = Shift { worker, is_named: is_named(arguments), code: 0, again: None, rows: Vec::new() };
+    match arguments.canary.filter(|_| !shift.is_named) {
+        None => shift.all(chosen(&plan, arguments)?, out)?,
+        Some(n) => {
+            let numbers: BTreeSet<usize> = canaries(plan.tasks.len(), n).into_iter().collect();
+            let (first, others): (Vec<_>, Vec<_>) =
+                plan.tasks.iter().cloned().enumerate().partition(|(number, _)| numbers.contains(number));
+            let tasks = |numbered: Vec<(usize, Task)>| numbered.into_iter().map(|(_, task)| task).collect::<Vec<_>>();
+            let (first, others) = (Plan { head: plan.head.clone(), tasks: tasks(first) }, tasks(others));
+            shift.all(&first.tasks, out)?;
+            if !shift.is_well() {
+                out.say("The other tasks were not begun.");
+            } else if !others.is_empty() {
+                approve(here, (&store, &first), others.len(), arguments.yes, out)?;
+                shift.all(&others, out)?;
+            }
+        }
+    }
+    shift.conclude(out)
+}
+
+/// Shows what canaries have changed, and asks if the other tasks may be begun; without a yes it is an error.
+fn approve(
+    here: &Here,
+    (store, canaries): (&Store, &Plan),
+    others: usize,
+    yes: bool,
+    out: &mut Output,
+) -> Result<(), Error> {
+    let mut patches = Vec::new();
+    let collected = fleet::collect(store, canaries, &here.context.options, &mut |_, patch, _| {
+        patches.extend_from_slice(patch.unwrap_or_default());
+        Ok(())
+    })?;
+    if !out.is_json() {
+        out.data(&summary(&collected));
+    }
+    match yes {
+        true => Ok(()),
+        false => {
+            ask(here, format!("do the other {}", counted(others, "task")), patches, "the others were not begun", out)
+        }
+    }
+}
+
+/// One worker's work.
+struct Shift<'w> {
+    worker: Worker<'w>,
+    /// True if whoever started it named a task: there is no other to do.
+    is_named: bool,
+    /// The code of the first run that failed or waits.
+    code: u8,
+    /// Why a task is to be tried again.
+    again: Option<Error>,
+    rows: Vec<Outcome>,
+}
+
+impl Shift<'_> {
+    /// Does tasks. An error ends the work; one that concerns a task alone is noted.
+    fn all(&mut self, tasks: &[Task], out: &mut Output) -> Result<(), Error> {
+        for task in tasks {
+            match self.worker.work(task) {
+                Ok(Worked::Done(outcome, is_new)) => {
+                    tell(task, &outcome, is_new, out);
+                    self.code = if self.code == 0 { outcome.exit_code } else { self.code };
+                    self.rows.push(*outcome);
+                }
+                Ok(Worked::Busy { until_ms }) => {
+                    out.say(&format!("{}: another worker has it until {}", task.name, clock::rfc3339(until_ms)));
+                    if self.is_named && self.again.is_none() {
+                        let error = Error::new(Code::Temporary, format!("another worker has the task `{}`", task.name));
+                        self.again =
+                            Some(error.hint("start it again later, or with `--take-over` if that worker is gone"));
+                    }
+                }
+                Err(error) if matches!(error.code(), Code::Cancelled | Code::BudgetExhausted) => return Err(error),
+                Err(error) if Store::is_error_of(&error) => return Err(error),
+                // The other tasks have nothing to do with it.
+                Err(error) => {
+                    out.say(&format!("{}: not done now: {}", task.name, escape(error.message())));
+                    self.again.get_or_insert(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// True if all tasks are done and none has failed or waits.
+    fn is_well(&self) -> bool {
+        self.code == 0 && self.again.is_none()
+    }
+
+    fn conclude(self, out: &mut Output) -> Result<u8, Error> {
+        if out.is_json() {
+            out.document(&self.rows);
+        }
+        let Some(error) = self.again else { return Ok(self.code) };
+        out.explain(&error);
+        Ok(Code::Temporary.exit_code())
+    }
+}
+
+/// True if the options name tasks.
+fn is_named(arguments: &FleetWorkArguments) -> bool {
+    arguments.task.is_some() || arguments.index.is_some() || arguments.index_env.is_some()
+}
+
+/// The plan, or the part of it that a number stands for, with its store.
+fn part(here: &Here, arguments: &FleetWorkArguments) -> Result<Place, Error> {
+    let Some(number) = number(arguments, &here.context.options.environment)? else {
+        return Place::open(here, &arguments.place);
+    };
+    let each = arguments.each.max(1);
+    let from = number.saturating_mul(each);
+    let numbers = |head: &Head| match arguments.canary {
+        None => (from..head.tasks.min(from.saturating_add(each))).collect(),
+        Some(n) => canaries(head.tasks, n).into_iter().skip(from).take(each).collect(),
+    };
+    let place = Place::read(here, &arguments.place, |input| Plan::read_part(input, numbers))?;
+    if place.plan.tasks.is_empty() {
+        let tasks = counted(place.plan.head.tasks, "task");
+        return Err(Error::new(Code::Usage, format!("there is no task {number}: the plan has {tasks}")));
+    }
+    Ok(place)
+}
+
+/// The number that the options give, or the variable that they name.
+fn number(arguments: &FleetWorkArguments, environment: &BTreeMap<String, String>) -> Result<Option<usize>, Error> {
+    let Some(name) = &arguments.index_env else { return Ok(arguments.index) };
+    let value = environment.get(name).ok_or_else(|| {
+        Error::new(Code::Usage, format!("the variable `{}` is not set", escape(name)))
+            .hint("the engine sets it where it starts a task")
+    })?;
+    let number = value
+        .parse()
+        .map_err(|_| Error::new(Code::Usage, format!("`{}` is no number: {}", escape(name), value.escape_debug())))?;
+    Ok(Some(number))
+}
+
+/// The task of that name, or all that were read.
+fn chosen<'p>(plan: &'p Plan, arguments: &FleetWorkArguments) -> Result<&'p [Task], Error> {
+    let Some(name) = &arguments.task else { return Ok(&plan.tasks) };
+    let at = plan.tasks.iter().position(|task| task.name == *name || task.id.to_string() == *name);
+    let at = at.ok_or_else(|| Error::new(Code::NotFound, format!("the plan has no task `{}`", escape(name))))?;
+    Ok(&plan.tasks[at..=at])
+}
+
+fn tell(task: &Task, outcome: &Outcome, is_new: bool, out: &mut Output) {
+    let before = if is_new { "" } else { ", as was found before" };
+    let what = match (&outcome.kind, &outcome.error) {
+        (Kind::Changed, _) => format!("{} changed", counted(outcome.files_changed, "file")),
+        (kind, Some(error)) => format!("{}: {}: {}", kind.words(), error.code, escape(&error.message)),
+        (kind, None) => kind.words().to_owned(),
+    };
+    out.say(&format!("{}: {what}{before}", task.name));
+}
