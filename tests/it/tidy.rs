@@ -51,19 +51,8 @@ const PARSERS: &[(&str, &str)] = &[
 
 /// The owners of one effect each. They know the base and these three, not each other.
 const SHARED: &[&str] = &["clock", "plain_file", "threads"];
-const OWNERS: &[&str] = &[
-    "git",
-    "language_server",
-    "lock",
-    "mcp_client",
-    "net",
-    "policy",
-    "process",
-    "schema",
-    "signature",
-    "store",
-    "workspace",
-];
+const OWNERS: &[&str] =
+    &["git", "language_server", "lock", "mcp_client", "net", "policy", "process", "schema", "signature", "workspace"];
 
 /// Typed request in, typed reply or change set out. They know the floors below, not each other.
 const SERVICES: &[&str] = &["adapter", "apply", "assertion", "code", "edit", "exec", "gate", "llm", "prompt"];
@@ -72,6 +61,8 @@ const SERVICES: &[&str] = &["adapter", "apply", "assertion", "code", "edit", "ex
 const ROOMS: &[(&str, &[&[&str]])] = &[
     // It has to recognise the files that it is about to replace.
     ("journal", &[SHARED, &["workspace"]]),
+    // Objects in a folder or, by requests, in a bucket.
+    ("store", &[SHARED, &["net"]]),
     // The chain, its packs and heads, and events as types, which hold what confined a program.
     ("record", &[SHARED, &["process"]]),
     ("host", &[SHARED, OWNERS, &["journal", "record"], SERVICES]),
@@ -122,7 +113,7 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
         &[
             SHARED,
             OWNERS,
-            &["record"],
+            &["store", "record"],
             SERVICES,
             &["reference", "host", "flow", "fleet", "mcp", "pack", "remote", "report", "script", "cases", "own"],
         ],
@@ -263,10 +254,10 @@ fn a_room_uses_only_the_rooms_below_it() {
 
 #[test]
 fn the_table_of_rooms_has_no_cycle() {
-    let order: Vec<&str> = [BASE, READERS, SHARED, OWNERS, &["journal", "record"], SERVICES]
+    let order: Vec<&str> = [BASE, READERS, SHARED, OWNERS, &["journal", "store", "record"], SERVICES]
         .concat()
         .into_iter()
-        .chain(ROOMS[2..].iter().map(|room| room.0))
+        .chain(ROOMS[3..].iter().map(|room| room.0))
         .collect();
     let unique: BTreeSet<&str> = order.iter().copied().collect();
     assert_eq!(unique.len(), order.len(), "a room stands twice in the table");

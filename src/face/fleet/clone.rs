@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{manifest::CommitForm, plan::Task};
+use super::{form::CommitForm, plan::Task};
 use crate::{
     base::error::{Code, Error},
     script::remote::{Git, GitSource, Surroundings, hardened},

@@ -7,9 +7,9 @@ use super::{
     claim::{self, Taken},
     clone::Clone as Cloned,
     collect::Row,
-    manifest::CommitForm,
+    form::{CommitForm, RequestForm},
     plan::Task,
-    request::{RequestForm, Values},
+    request::Values,
     result::{self, Part},
     work::Worker,
 };

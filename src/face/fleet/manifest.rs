@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::request::RequestForm;
+use super::form::{CommitForm, RequestForm, is_name};
 use crate::{
     base::error::{Code, Error},
     script::remote::{check_address, is_commit},
@@ -216,14 +216,6 @@ impl Repository {
     }
 }
 
-/// True for a name that can be a part of a file's name.
-pub(super) fn is_name(name: &str) -> bool {
-    let is_mark = |c: u8| matches!(c, b'-' | b'_' | b'.');
-    (1..=64).contains(&name.len())
-        && !name.starts_with(['.', '-'])
-        && name.bytes().all(|c| c.is_ascii_alphanumeric() || is_mark(c))
-}
-
 /// An entry of a JSON array.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -255,47 +247,6 @@ fn listed(text: &str) -> Result<Vec<Repository>, Error> {
         path => Ok(Repository { path: Some(path.to_owned()), ..Repository::default() }),
     };
     lines.map(one).collect()
-}
-
-/// The form of the commits that a fleet pushes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CommitForm {
-    /// The branch, which must not be there yet.
-    pub branch: String,
-    /// The message.
-    pub message: String,
-    /// The author, as `Name <address>`.
-    pub author: String,
-    /// Options of the push, as some servers take them in place of a client.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub push_options: Vec<String>,
-}
-
-impl CommitForm {
-    /// The reason that git takes no such commit.
-    fn fault(&self) -> Option<&'static str> {
-        let Self { branch, message, author, push_options } = self;
-        let is_mark = |c: u8| matches!(c, b'-' | b'_' | b'.' | b'/');
-        let is_branch = branch.split('/').all(is_name)
-            && branch.bytes().all(|c| c.is_ascii_alphanumeric() || is_mark(c))
-            && !branch.contains("..")
-            && !branch.split('/').any(|part| part.ends_with(".lock") || part.ends_with('.'));
-        let is_address = |text: &str| !text.is_empty() && !text.contains(['<', '>', '\n', '\r', '\0']);
-        let is_author = author
-            .strip_suffix('>')
-            .and_then(|author| author.split_once(" <"))
-            .is_some_and(|(name, address)| is_address(name.trim()) && is_address(address));
-        match (is_branch, is_author, message.trim().is_empty() || message.contains('\0')) {
-            (false, ..) => Some("`commit.branch` is no name of a branch of letters, digits, `-`, `_`, `.` and `/`"),
-            (_, false, _) => Some("`commit.author` is not of the form `Name <address>`"),
-            (.., true) => Some("`commit.message` is empty"),
-            (true, true, false) if push_options.iter().any(|option| option.contains(['\n', '\0'])) => {
-                Some("an option of `commit.push_options` has more than one line")
-            }
-            (true, true, false) => None,
-        }
-    }
 }
 
 /// The text of a policy.

@@ -9,6 +9,7 @@ mod clone;
 mod collect;
 mod deliver;
 pub mod engine;
+mod form;
 mod manifest;
 mod outcome;
 mod page;
@@ -21,11 +22,11 @@ mod work;
 pub use self::{
     collect::{Collected, Group, Keep, Row, Standing, collect, status},
     deliver::{Command, Delivered},
-    manifest::{CommitForm, Manifest},
+    form::{CommitForm, RequestForm},
+    manifest::Manifest,
     outcome::{Failure, Kind, Outcome, Volatile},
     page::page,
     plan::{Head, Plan, Task, canaries},
-    request::RequestForm,
     resolve::resolve,
     work::{Worked, Worker},
 };

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    manifest::{CommitForm, PolicyText, is_name},
-    request::RequestForm,
+    form::{CommitForm, RequestForm, is_name},
+    manifest::PolicyText,
 };
 use crate::{
     base::{

@@ -139,7 +139,7 @@ fn a_bucket_that_can_not_be_reached_is_no_result() {
     fleet.site.nrv(&["fleet", "status", "plan.jsonl", "--store", "ftp://fleet"]).exits(1).says("is no store");
 }
 
-/// What becomes of an answer.
+/// The ends of an answer.
 enum Answer {
     /// It is passed back.
     Passed,

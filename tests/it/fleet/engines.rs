@@ -99,3 +99,43 @@ fn a_path_with_spaces_and_quotes_is_one_word_of_gnu_parallel() {
     let ran = fleet.site.nrv(&["fleet", "collect", plan.to_str().unwrap(), "--json"]).exits(0);
     assert_eq!(ran.json()["missing"], json!([]));
 }
+
+#[test]
+fn jobs_fit_the_schemas_of_their_services() {
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/ci/bin");
+    if !programs.join("kubernetes-validate").exists() {
+        return crate::support::need::skip("ci-schemas");
+    }
+    let fleet = Fleet::new();
+    let list = |n: usize| format!("{{\"url\": \"https://example.com/r{n}\", \"commit\": \"{}\"}}\n", "0".repeat(40));
+    fleet.site.write("list", (0..300).map(list).collect::<String>());
+    let head = "name = 'The_Links.of-2026'\nstore = 's3://bucket/path'\nscript = 'links.rhai'\nargs = { from = 'x' }\n";
+    fleet.site.write("fleet.toml", head);
+    fleet.site.nrv(&["fleet", "plan", "--repositories", "list"]).exits(0);
+    let fits = |program: &str, arguments: &[&str], file: &Path| {
+        let output = Command::new(programs.join(program)).args(arguments).arg(file).output().unwrap();
+        (
+            output.status.success(),
+            [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()),
+        )
+    };
+    let actions: &[&str] = &["--builtin-schema", "vendor.github-workflows"];
+    for (engine, program, arguments, right, wrong) in [
+        ("kubernetes", "kubernetes-validate", &["--strict"][..], "completions: 300", "completions: many"),
+        ("actions", "check-jsonschema", actions, "runs-on:", "run-on:"),
+    ] {
+        let mut text = String::new();
+        for canary in [&["--canary", "5"][..], &[]] {
+            let submit = ["fleet", "submit", "plan.jsonl", "--dry-run", "--engine", engine];
+            let ran = fleet.site.nrv(&[&submit[..], canary].concat()).exits(0);
+            let file = PathBuf::from(ran.stdout.trim());
+            let (fits, said) = fits(program, arguments, &file);
+            assert!(fits, "{engine}: {said:?}");
+            text = std::fs::read_to_string(file).unwrap();
+        }
+        assert!(text.contains(right), "{text}");
+        let file = fleet.beside("wrong.yaml");
+        std::fs::write(&file, text.replace(right, wrong)).unwrap();
+        assert!(!fits(program, arguments, &file).0, "the schema of {engine} refuses nothing");
+    }
+}
