@@ -9,6 +9,7 @@ mod engines;
 mod hostile;
 mod https;
 mod killed;
+mod real;
 mod requests;
 mod slurm;
 
