@@ -220,6 +220,9 @@ fn what_can_not_be_planned_says_why() {
         .plan("[[repository]]\npath = '../repositories/a'\nname = 'b'\nbranch = 'other'\n")
         .exits(1)
         .says("has no `refs/heads/other`");
+    let branch =
+        |name: &str| format!("[[repository]]\npath = '../repositories/a'\nname = '{name}'\nbranch = 'other'\n");
+    fleet.plan(&[branch("b"), branch("c")].concat()).exits(1).says("(nor can `c` be planned)");
     fleet.plan("policy = 'missing.toml'\n").exits(1).says("missing.toml");
     fleet.plan("args = { x = 1 }\n").exits(1).says("fleet.toml");
     fleet.site.write("links.rhai", format!("{LINKS}\n// edited\n"));

@@ -40,6 +40,9 @@ pub(super) const LIMITS: Limits = Limits {
     unasked: Unasked { memory: true, processes: true },
 };
 
+/// How many repositories an error names beside the first.
+const NAMED: usize = 10;
+
 /// Makes the plan of a fleet in the workspace of its script. Paths are relative to `base`, the folder of `fleet.toml`.
 ///
 /// `not_approved` if the script is not approved as it is. `temporary` if a repository can't be asked for its commit.
@@ -75,10 +78,11 @@ pub fn resolve(
     let placed: Vec<(Repository, String)> =
         repositories.into_iter().map(|one| address(&one, base).map(|url| (one, url))).collect::<Result<_, _>>()?;
     let commits = parallel_map(context.options.threads, &placed, |(one, url)| commit(one, url, surroundings));
+    let commits = all_of(&placed, commits)?;
     let shared = head.inputs()?;
     let mut tasks = Vec::new();
     for ((one, url), commit) in placed.into_iter().zip(commits) {
-        tasks.extend(of_repository((&one, url, commit?), manifest, &loaded.header, shared)?);
+        tasks.extend(of_repository((&one, url, commit), manifest, &loaded.header, shared)?);
     }
     let mut ids = BTreeSet::new();
     if let Some(twice) = tasks.iter().find(|task| !ids.insert(task.id)) {
@@ -149,6 +153,25 @@ fn commit(one: &Repository, url: &str, surroundings: &Surroundings<'_>) -> Resul
         Some((commit, _)) if is_commit(commit) => Ok(commit.to_owned()),
         _ => Err(Error::new(Code::NotFound, format!("`{url}` has no `{wanted}`")).hint("name another `branch`")),
     }
+}
+
+/// The commits of all repositories. If some have none, the error is that of the first, and names the others.
+fn all_of(placed: &[(Repository, String)], commits: Vec<Result<String, Error>>) -> Result<Vec<String>, Error> {
+    let failed = placed.iter().zip(&commits).filter(|(_, commit)| commit.is_err());
+    let names: Vec<&str> = failed.filter_map(|((one, _), _)| one.name.as_deref()).collect();
+    let more = match names.get(1..).unwrap_or_default() {
+        [] => String::new(),
+        others => {
+            let shown = others.iter().take(NAMED).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            let rest = others.len().saturating_sub(NAMED);
+            let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+            format!(" (nor can {shown}{rest} be planned)")
+        }
+    };
+    commits.into_iter().collect::<Result<_, _>>().map_err(|error: Error| {
+        let whole = Error::new(error.code(), format!("{}{more}", error.message()));
+        error.hint_text().map_or(whole.clone(), |hint| whole.hint(hint))
+    })
 }
 
 /// The tasks of a repository: one, or one a shard.

@@ -88,23 +88,23 @@ fn outcomes(ran: &Ran) -> Value {
 
 const TASKS: usize = 6;
 
-/// A plan, and what one machine makes of it in a folder.
-fn planned() -> (Fleet, Value) {
+/// A fleet with a plan.
+fn planned() -> Fleet {
     let fleet = Fleet::new();
     for n in 0..TASKS {
         let text = if n == 3 { "broken\n" } else { "old.example.com\n" };
         fleet.repository(&format!("r{n}"), &[("x.md", text), ("y.md", "old.example.com\n"), (&n.to_string(), "")]);
     }
     fleet.plan("").exits(0);
-    fleet.site.nrv(&["fleet", "work", "plan.jsonl"]).exits(1);
-    let expected = outcomes(&fleet.site.nrv(&["fleet", "collect", "plan.jsonl", "--json"]));
-    (fleet, expected)
+    fleet
 }
 
 #[test]
 fn killed_and_doubled_workers_of_a_bucket_leave_the_results_of_one_machine() {
     let Some(server) = Server::start() else { return };
-    let (fleet, expected) = planned();
+    let fleet = planned();
+    fleet.site.nrv(&["fleet", "work", "plan.jsonl"]).exits(1);
+    let expected = outcomes(&fleet.site.nrv(&["fleet", "collect", "plan.jsonl", "--json"]));
     let work = ["work", "plan.jsonl", "--store", "s3://fleet/some/path"];
     let start = || command(&fleet, server.port, &work).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     for after in [80, 160, 320] {
@@ -127,14 +127,22 @@ fn killed_and_doubled_workers_of_a_bucket_leave_the_results_of_one_machine() {
 }
 
 #[test]
-fn a_bucket_that_can_not_be_reached_is_no_result() {
+fn servers_that_fail_lose_and_refuse_leave_no_wrong_result() {
     let Some(server) = Server::start() else { return };
-    let (fleet, _) = planned();
+    let fleet = planned();
+    a_bucket_that_can_not_be_reached_is_no_result(&fleet, &server);
+    a_server_that_writes_over_what_is_there_is_refused_before_any_work(&fleet, &server);
+    a_claim_whose_answer_was_lost_is_ones_own(&fleet, &server);
+    a_create_that_conflicts_with_another_is_tried_again(&fleet, &server);
+    what_a_server_repeats_is_not_told(&fleet, &server);
+}
+
+fn a_bucket_that_can_not_be_reached_is_no_result(fleet: &Fleet, server: &Server) {
     let missing = ["work", "plan.jsonl", "--store", "s3://missing", "--index", "0"];
-    run(&fleet, server.port, &missing).exits(75).says("NoSuchBucket");
-    run(&fleet, server.port, &["status", "plan.jsonl", "--store", "s3://missing"]).exits(75);
+    run(fleet, server.port, &missing).exits(75).says("NoSuchBucket");
+    run(fleet, server.port, &["status", "plan.jsonl", "--store", "s3://missing"]).exits(75);
     // Without encryption, only who permits it.
-    let mut command = command(&fleet, server.port, &["status", "plan.jsonl", "--store", "s3://fleet"]);
+    let mut command = command(fleet, server.port, &["status", "plan.jsonl", "--store", "s3://fleet"]);
     finished(command.env_remove("AWS_ALLOW_HTTP").output().unwrap()).exits(75).says("`AWS_ALLOW_HTTP=true`");
     fleet.site.nrv(&["fleet", "status", "plan.jsonl", "--store", "ftp://fleet"]).exits(1).says("is no store");
 }
@@ -187,11 +195,8 @@ fn whole(client: &mut TcpStream) -> String {
     }
 }
 
-#[test]
-fn a_claim_whose_answer_was_lost_is_ones_own() {
-    let Some(server) = Server::start() else { return };
-    let (fleet, _) = planned();
-    let work = ["work", "plan.jsonl", "--store", "s3://fleet", "--index", "0", "--json"];
+fn a_claim_whose_answer_was_lost_is_ones_own(fleet: &Fleet, server: &Server) {
+    let work = ["work", "plan.jsonl", "--store", "s3://fleet/lost", "--index", "0", "--json"];
     let has_lost = std::sync::atomic::AtomicBool::new(false);
     let port = between(server.port, move |request, to| {
         to.write_all(request.as_bytes()).unwrap();
@@ -201,29 +206,23 @@ fn a_claim_whose_answer_was_lost_is_ones_own() {
             false => Answer::Passed,
         }
     });
-    let worked = run(&fleet, port, &work).exits(0);
+    let worked = run(fleet, port, &work).exits(0);
     assert_eq!(worked.json()[0]["volatile"]["attempt"], 1, "{worked:?}");
 }
 
-#[test]
-fn a_server_that_writes_over_what_is_there_is_refused_before_any_work() {
-    let Some(server) = Server::start() else { return };
-    let (fleet, _) = planned();
+fn a_server_that_writes_over_what_is_there_is_refused_before_any_work(fleet: &Fleet, server: &Server) {
     let port = between(server.port, |request, to| {
         let careless = request.replace("if-none-match: *", "x-none-match: *");
         to.write_all(careless.as_bytes()).unwrap();
         Answer::Passed
     });
-    run(&fleet, port, &["work", "plan.jsonl", "--store", "s3://fleet"])
+    run(fleet, port, &["work", "plan.jsonl", "--store", "s3://fleet"])
         .exits(75)
         .says("writes over objects that are there");
-    run(&fleet, server.port, &["status", "plan.jsonl", "--store", "s3://fleet"]).exits(0);
+    run(fleet, server.port, &["status", "plan.jsonl", "--store", "s3://fleet"]).exits(0);
 }
 
-#[test]
-fn a_create_that_conflicts_with_another_is_tried_again() {
-    let Some(server) = Server::start() else { return };
-    let (fleet, _) = planned();
+fn a_create_that_conflicts_with_another_is_tried_again(fleet: &Fleet, server: &Server) {
     let refused = std::sync::Mutex::new(std::collections::BTreeSet::new());
     let port = between(server.port, move |request, to| {
         let line = request.lines().next().unwrap_or_default().to_owned();
@@ -233,15 +232,12 @@ fn a_create_that_conflicts_with_another_is_tried_again() {
         to.write_all(request.as_bytes()).unwrap();
         Answer::Passed
     });
-    let work = ["work", "plan.jsonl", "--store", "s3://fleet", "--index", "0", "--json"];
-    let worked = run(&fleet, port, &work).exits(0);
+    let work = ["work", "plan.jsonl", "--store", "s3://fleet/conflict", "--index", "0", "--json"];
+    let worked = run(fleet, port, &work).exits(0);
     assert_eq!(worked.json()[0]["volatile"]["attempt"], 1, "{worked:?}");
 }
 
-#[test]
-fn what_a_server_repeats_is_not_told() {
-    let Some(server) = Server::start() else { return };
-    let (fleet, _) = planned();
+fn what_a_server_repeats_is_not_told(fleet: &Fleet, server: &Server) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
@@ -253,9 +249,9 @@ fn what_a_server_repeats_is_not_told() {
             let _ = write!(client, "HTTP/1.1 403 Forbidden\r\ncontent-length: {}\r\n\r\n{body}", body.len());
         }
     });
-    let ran = run(&fleet, port, &["status", "plan.jsonl", "--store", "s3://fleet"]).exits(75);
+    let ran = run(fleet, port, &["status", "plan.jsonl", "--store", "s3://fleet"]).exits(75);
     assert!(ran.stderr.contains("InvalidToken: It is wrong."), "{ran:?}");
-    let mut command = command(&fleet, server.port, &["status", "plan.jsonl", "--store", "s3://fleet"]);
+    let mut command = command(fleet, server.port, &["status", "plan.jsonl", "--store", "s3://fleet"]);
     command.env("AWS_ENDPOINT_URL", "http://user:canary@127.0.0.1:1");
     let ran = finished(command.output().unwrap()).exits(1).says("`AWS_ENDPOINT_URL`");
     assert!(!ran.stderr.contains("canary"), "{ran:?}");
