@@ -153,7 +153,12 @@ fn collect(cli: &Cli, arguments: &FleetCollectArguments, out: &mut Output) -> Re
     let folder = arguments.output.as_deref().map(|folder| here.absolute(folder));
     if let Some(folder) = &folder {
         check_empty(folder)?;
-        ["patches", "reports"].iter().try_for_each(|name| Target::make_folder(&folder.join(name), "a collection"))?;
+        let bundles = arguments.bundles.then_some("bundles");
+        ["patches", "reports"]
+            .iter()
+            .copied()
+            .chain(bundles)
+            .try_for_each(|name| Target::make_folder(&folder.join(name), "a collection"))?;
     }
     let write = |name: PathBuf, bytes: &[u8]| match &folder {
         Some(folder) => Target::of(&folder.join(name), "a part of a collection").and_then(|target| target.write(bytes)),
@@ -171,6 +176,11 @@ fn collect(cli: &Cli, arguments: &FleetCollectArguments, out: &mut Output) -> Re
         outcomes.push(b'\n');
         Ok(())
     })?;
+    if arguments.bundles {
+        deliver::bundles(here, (&plan, &store), &collected, |name, bytes| {
+            write(format!("bundles/{name}.bundle").into(), bytes)
+        })?;
+    }
     write("outcomes.jsonl".into(), &outcomes)?;
     write("index.html".into(), fleet::page(&plan.head.fleet, &collected).as_bytes())?;
     if !out.is_json() {

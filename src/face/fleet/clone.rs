@@ -110,6 +110,24 @@ impl<'a> Clone<'a> {
         line(&["hash-object", "-t", "commit", "-w", "--no-filters", "--", &object])
     }
 
+    /// A bundle of git with a commit as a branch, for those who have the commit that it follows. The same commit gives the same bytes.
+    pub(super) fn bundle(&self, commit: &str, branch: &str) -> Result<Vec<u8>, Error> {
+        let name = format!("refs/heads/{branch}");
+        self.run(&["update-ref", &name, commit])?;
+        let file = self.place.path().join("bundle");
+        self.run(&[
+            "-c",
+            "pack.threads=1",
+            "bundle",
+            "create",
+            "--quiet",
+            &file.display().to_string(),
+            &name,
+            "^HEAD",
+        ])?;
+        plain_file::read(&file).map_err(|error| Error::io("the bundle can't be read", &error))
+    }
+
     /// Pushes a commit to a branch that is not there, or is at that commit.
     ///
     /// `stale_preimage` if the branch is at another commit.

@@ -19,7 +19,7 @@ use crate::{
         hash::Sha256,
         json,
     },
-    script::remote::Git,
+    script::remote::{Git, Surroundings},
     service::exec::PrivateFolder,
 };
 
@@ -59,17 +59,35 @@ impl Worker<'_> {
             return Ok((before, false));
         }
         self.alone(task, |folder| {
-            let sha256 =
-                row.outcome.patch.ok_or_else(|| Error::new(Code::Internal, "a task without a patch is delivered"))?;
-            let patch = result::part(self.store, &row.outcome, Part::Patch, sha256)?;
             let surroundings = self.surroundings();
-            let clone = Cloned::make(task, self.head.clone_mb, folder, &surroundings)?;
-            let commit = clone.commit(&patch, form)?;
+            let (clone, commit) = self.committed((task, row), form, folder, &surroundings)?;
             clone.push(&task.url, &commit, form)?;
             let delivered = Delivered { task: task.id, branch: form.branch.clone(), commit };
             self.store.create(&key("delivered", task.id), json::canonical(&delivered)?.as_bytes())?;
             Ok((delivered, true))
         })
+    }
+
+    /// A bundle of git with the patch of a task as a commit on a branch, for those who have the task's commit.
+    pub fn bundle(&self, task: &Task, row: &Row, form: &CommitForm) -> Result<Vec<u8>, Error> {
+        let (folder, surroundings) = (PrivateFolder::make("fleet")?, self.surroundings());
+        let (clone, commit) = self.committed((task, row), form, &folder, &surroundings)?;
+        clone.bundle(&commit, &form.branch)
+    }
+
+    /// A clone with the patch of a task as a commit.
+    fn committed<'a>(
+        &self,
+        (task, row): (&Task, &Row),
+        form: &CommitForm,
+        folder: &'a PrivateFolder,
+        surroundings: &'a Surroundings<'a>,
+    ) -> Result<(Cloned<'a>, String), Error> {
+        let sha256 = row.outcome.patch.ok_or_else(|| Error::new(Code::Internal, "a task has no patch"))?;
+        let patch = result::part(self.store, &row.outcome, Part::Patch, sha256)?;
+        let clone = Cloned::make(task, self.head.clone_mb, folder, surroundings)?;
+        let commit = clone.commit(&patch, form)?;
+        Ok((clone, commit))
     }
 
     /// The branch that was pushed for a task; none if none was.

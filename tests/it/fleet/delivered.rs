@@ -85,3 +85,24 @@ fn a_branch_of_others_is_never_written() {
     fleet.plan("").exits(0);
     apply(&fleet, &hash, &[]).exits(1).says("a table `[commit]`");
 }
+
+#[test]
+fn a_bundle_has_the_commit_that_a_push_would_have() {
+    let (fleet, hash) = worked(&["a"]);
+    let mut bundles = Vec::new();
+    for name in ["one", "two"] {
+        let folder = fleet.beside(name);
+        let collect = ["fleet", "collect", "plan.jsonl", "--bundles", "-o", folder.to_str().unwrap()];
+        fleet.site.nrv(&collect).exits(0);
+        bundles.push(folder.join("bundles/a.bundle"));
+    }
+    assert!(std::fs::read(&bundles[0]).unwrap() == std::fs::read(&bundles[1]).unwrap(), "the same bytes twice");
+    let bundle = bundles[0].to_str().unwrap();
+    git(&fleet, "a", &["fetch", "-q", bundle, "nrv/links:from-bundle"]);
+    apply(&fleet, &hash, &[]).exits(0);
+    assert_eq!(git(&fleet, "a", &["rev-parse", "from-bundle"]), git(&fleet, "a", &["rev-parse", "nrv/links"]));
+    assert_eq!(git(&fleet, "a", &["show", "from-bundle:a b.md"]), "new.example.com");
+    fleet.plan("").exits(0);
+    fleet.site.nrv(&["fleet", "collect", "plan.jsonl", "--bundles", "-o", "x"]).exits(1).says("a table `[commit]`");
+    fleet.site.nrv(&["fleet", "collect", "plan.jsonl", "--bundles"]).exits(2);
+}

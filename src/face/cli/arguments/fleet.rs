@@ -126,6 +126,9 @@ pub(in crate::face::cli) struct FleetCollectArguments {
     /// Write patches, reports, outcomes and the page to this folder
     #[arg(short, long, value_name = "DIR")]
     pub(in crate::face::cli) output: Option<PathBuf>,
+    /// Write a bundle of git for each patch as well, with the commit and the branch of the plan
+    #[arg(long, requires = "output")]
+    pub(in crate::face::cli) bundles: bool,
     /// Push each patch as a commit on a new branch of its repository, and open a change request if the plan says so
     #[arg(long, requires = "approve")]
     pub(in crate::face::cli) apply: bool,

@@ -75,10 +75,7 @@ pub(super) fn apply(
     (approved, limit): (&str, Option<usize>),
     out: &mut Output,
 ) -> Result<u8, Error> {
-    let Some(form) = &plan.head.commit else {
-        return Err(Error::new(Code::InvalidInput, "the plan says nothing of branches and commits")
-            .hint("give `fleet.toml` a table `[commit]` with `branch`, `message` and `author`, and plan again"));
-    };
+    let form = form(plan)?;
     let patches = collected.patches.to_string();
     if approved != patches {
         let message = format!("the patches are not those that were approved: their hash is {patches}");
@@ -110,6 +107,32 @@ pub(super) fn apply(
     let code = tally.conclude((verb, &more), out);
     // A collection that lacks tasks or has failures is no success, whatever was pushed.
     Ok(if code == 0 { exit_code(collected) } else { code })
+}
+
+/// The form of the plan's commits.
+fn form(plan: &Plan) -> Result<&CommitForm, Error> {
+    plan.head.commit.as_ref().ok_or_else(|| {
+        Error::new(Code::InvalidInput, "the plan says nothing of branches and commits")
+            .hint("give `fleet.toml` a table `[commit]` with `branch`, `message` and `author`, and plan again")
+    })
+}
+
+/// Makes a bundle of each patch, and gives it to `write` with the task's name.
+pub(super) fn bundles(
+    here: &Here,
+    (plan, store): (&Plan, &Store),
+    collected: &Collected,
+    write: impl Fn(&str, &[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let form = form(plan)?;
+    check_tokens(&here.context.options.environment)?;
+    let worker = worker(here, plan, store);
+    let tasks: BTreeMap<_, _> = plan.tasks.iter().map(|task| (task.id, task)).collect();
+    for row in collected.rows.iter().filter(|row| row.outcome.kind == Kind::Changed) {
+        let Some(task) = tasks.get(&row.outcome.task) else { continue };
+        write(&row.name, &worker.bundle(task, row, form)?)?;
+    }
+    Ok(())
 }
 
 /// Pushes one branch and opens its request; its row, and false if both was done before.
