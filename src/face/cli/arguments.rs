@@ -36,8 +36,8 @@ pub(super) use self::{
     dta::{Dta, DtaNewArguments, DtaRunArguments},
     edit::{EditArguments, EditCommand, FindArguments, OneEdit},
     fleet::{
-        FleetCollectArguments, FleetCommand, FleetPlaceArguments, FleetPlanArguments, FleetSubmitArguments,
-        FleetWorkArguments,
+        FleetCollectArguments, FleetCommand, FleetPlaceArguments, FleetPlanArguments, FleetRollbackArguments,
+        FleetSubmitArguments, FleetWorkArguments,
     },
     llm::{Llm, LlmArguments, RecordArguments},
     mcp::{McpApproveArguments, McpArguments, McpCommand, McpInstallArguments},

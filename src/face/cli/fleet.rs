@@ -192,7 +192,10 @@ fn collect(cli: &Cli, arguments: &FleetCollectArguments, out: &mut Output) -> Re
         out.say(&format!("The page over all is {}.", folder.join("index.html").display()));
     }
     match &arguments.approve {
-        Some(approved) => deliver::apply((cli, here), (&plan, &store), &collected, (approved, arguments.limit), out),
+        Some(approved) => {
+            let terms = (approved.as_str(), arguments.limit, arguments.take_over);
+            deliver::apply((cli, here), (&plan, &store), &collected, terms, out)
+        }
         None => Ok(exit_code(&collected)),
     }
 }
@@ -258,7 +261,7 @@ fn submit(here: &Here, arguments: &FleetSubmitArguments, out: &mut Output) -> Re
             .hint("move the plan to a plain path"));
     }
     let (tasks, more) = match arguments.canary {
-        Some(n) => (n.min(plan.tasks.len()), format!(" --canary {n}")),
+        Some(n) => (n.get().min(plan.tasks.len()), format!(" --canary {n}")),
         None => (plan.tasks.len(), String::new()),
     };
     let digits = plan.head.seal.map(|seal| seal.to_string()).unwrap_or_default();

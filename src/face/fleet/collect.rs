@@ -75,7 +75,7 @@ pub struct Collected {
     pub missing: Vec<String>,
     /// Tasks that failed, in groups: the largest first.
     pub groups: Vec<Group>,
-    /// The hash of all patches together, each with the commit that it is for. An approval names it.
+    /// The hash of all patches together, each with the commit that it is for, and of the forms of commits and requests. An approval names it.
     pub patches: Sha256,
 }
 
@@ -129,7 +129,8 @@ pub fn collect(store: &Store, plan: &Plan, options: &Options, keep: &mut Keep<'_
         keep(&row, patch.as_deref(), report.as_deref())?;
         rows.push(row);
     }
-    Ok(Collected { groups: groups(&rows), rows, missing, patches: json::sha256(&patches)? })
+    let patches = json::sha256(&(patches, &head.commit, &head.request))?;
+    Ok(Collected { groups: groups(&rows), rows, missing, patches })
 }
 
 /// A workspace into which records are taken, one at a time, to be verified.

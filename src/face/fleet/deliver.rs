@@ -1,15 +1,20 @@
 //! From approved patches to branches and change requests: each patch becomes one commit on a branch of its repository, once, and one
 //! request, once, and both can be taken back.
+//!
+//! Deliveries of a task are numbered: what was taken back can be delivered again. What is about to be done is noted before, and what was
+//! done after, so that a process that is killed at any moment leaves enough to go on.
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    claim::{self, Taken},
+    claim::{self, Taken, Terms},
     clone::Clone as Cloned,
     collect::Row,
     form::{CommitForm, RequestForm},
     plan::Task,
-    request::Values,
+    request::{Values, address},
     result::{self, Part},
     work::Worker,
 };
@@ -21,9 +26,19 @@ use crate::{
     },
     script::remote::{Git, Surroundings},
     service::exec::PrivateFolder,
+    system::clock,
 };
 
-/// A branch that was pushed.
+/// The folder of keys of deliveries that were begun.
+const BEGUN: &str = "deliveries";
+
+/// The most deliveries of a task.
+const MOST: u32 = 1000;
+
+/// Another process counts as dead if it holds a delivery for so long: longer than its commands together can take.
+const LEASE_MS: u64 = 3_600_000;
+
+/// A branch that was pushed, or is about to be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Delivered {
@@ -33,45 +48,140 @@ pub struct Delivered {
     pub branch: String,
     /// The commit on it.
     pub commit: String,
+    /// The change request, as the client prints it; none if none is wanted or it is not open yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
 }
 
-/// A change request that was opened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Requested {
-    /// The task.
-    task: Sha256,
-    /// Its address, as the client prints it.
-    request: String,
+/// The kinds of commands of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It looks.
+    Find,
+    /// It opens or closes something.
+    Change,
 }
 
 /// Runs the client of a forge; what it prints.
-pub type Command<'c> = dyn FnMut(&[String]) -> Result<String, Error> + 'c;
+pub type Command<'c> = dyn FnMut(Step, &[String]) -> Result<String, Error> + 'c;
+
+/// The form for one task: each shard of a repository has a branch of its own.
+fn form_of(form: &CommitForm, task: &Task) -> CommitForm {
+    let number = task.name.rsplit_once('-').filter(|_| task.shard.is_some()).map(|(_, number)| number);
+    let branch = number.map_or_else(|| form.branch.clone(), |number| format!("{}-{number}", form.branch));
+    CommitForm { branch, ..form.clone() }
+}
+
+/// A delivery of a task, by its number.
+struct Delivery<'w> {
+    worker: &'w Worker<'w>,
+    task: &'w Task,
+    number: u32,
+}
 
 impl Worker<'_> {
-    /// Pushes the patch of a task as a commit on a new branch. False if that was done before.
+    /// Pushes the patch of a task as a commit on a new branch, and opens its request if the plan has one. False if that was done before.
     ///
-    /// `stale_preimage` if the repository has another branch of that name, and `temporary` if it can't be reached, or another process
-    /// delivers the task.
-    pub fn deliver(&self, task: &Task, row: &Row, form: &CommitForm) -> Result<(Delivered, bool), Error> {
-        let before = self.delivered(task.id)?;
-        if let Some(before) = before.filter(|_| matches!(self.is_taken_back(task), Ok(false))) {
-            return Ok((before, false));
+    /// `stale_preimage` if the repository has another branch of that name, or the task was delivered otherwise before, and `temporary` if a
+    /// server can't be reached, or another process delivers the task.
+    pub fn deliver(
+        &self,
+        (task, row): (&Task, &Row),
+        form: &CommitForm,
+        command: &mut Command<'_>,
+    ) -> Result<(Delivered, bool), Error> {
+        let form = &form_of(form, task);
+        let delivery = self.delivery(task)?;
+        if let Some(done) = delivery.done(form)? {
+            return Ok((done, false));
+        }
+        self.alone(task, |folder| {
+            // A client that does not work stops the delivery before anything is pushed.
+            let request = self.head.request.as_ref();
+            let found = request.map(|request| delivery.find((form, request), command)).transpose()?.flatten();
+            let (branch, pushed) = match delivery.noted::<Delivered>("delivered")? {
+                Some(pushed) => (pushed, true),
+                None => {
+                    let surroundings = self.surroundings();
+                    let (clone, commit) = self.committed((task, row), form, folder, &surroundings)?;
+                    let branch = Delivered { task: task.id, branch: form.branch.clone(), commit, request: None };
+                    delivery.note(BEGUN, &branch)?;
+                    clone.push(&task.url, &branch.commit, form)?;
+                    delivery.note("delivered", &branch)?;
+                    (branch, false)
+                }
+            };
+            let Some(request) = request else { return Ok((branch, !pushed)) };
+            let opened = match found {
+                Some(found) => found,
+                None => delivery.open((form, request), &branch.commit, command)?,
+            };
+            let done = Delivered { request: Some(opened), ..branch };
+            delivery.note("requested", &done)?;
+            Ok((done, true))
+        })
+    }
+
+    /// True if nothing of a task's delivery is left to do.
+    pub fn is_delivered(&self, task: &Task, form: &CommitForm) -> Result<bool, Error> {
+        self.delivery(task)?.done(&form_of(form, task)).map(|done| done.is_some())
+    }
+
+    /// The tasks whose delivery was begun, by their ids. An error if the store can't be listed.
+    pub fn begun(&self) -> Result<BTreeSet<String>, Error> {
+        let keys = self.store.list(BEGUN)?;
+        Ok(keys.iter().filter_map(|key| Some(key.rsplit_once('-')?.0.to_owned())).collect())
+    }
+
+    /// Closes the request of a task and removes its branch, if it is as it was pushed; false if the branch is gone. None if there is nothing
+    /// to take back.
+    ///
+    /// `stale_preimage` if others have committed on it.
+    pub fn take_back(
+        &self,
+        task: &Task,
+        form: &CommitForm,
+        command: &mut Command<'_>,
+    ) -> Result<Option<(String, bool)>, Error> {
+        let form = &form_of(form, task);
+        let delivery = self.delivery(task)?;
+        let Some(branch) = delivery.noted::<Delivered>(BEGUN)? else { return Ok(None) };
+        if branch.branch != form.branch {
+            return Err(Error::new(Code::StalePreimage, format!("the branch was `{}` then", branch.branch))
+                .hint("roll back with the plan that pushed it"));
+        }
+        if self.head.request.is_none()
+            && let Some(Delivered { request: Some(request), .. }) = delivery.noted("requested")?
+        {
+            return Err(Error::new(
+                Code::StalePreimage,
+                format!("`{request}` was opened, and the plan has no `request`"),
+            )
+            .hint("roll back with the plan that opened it"));
         }
         self.alone(task, |folder| {
             let surroundings = self.surroundings();
-            let (clone, commit) = self.committed((task, row), form, folder, &surroundings)?;
-            clone.push(&task.url, &commit, form)?;
-            let delivered = Delivered { task: task.id, branch: form.branch.clone(), commit };
-            self.store.create(&key("delivered", task.id), json::canonical(&delivered)?.as_bytes())?;
-            Ok((delivered, true))
+            let git = Git { place: folder.path(), limits: super::resolve::LIMITS, surroundings: &surroundings };
+            let is_there = Cloned::is_there(&git, &task.url, &branch.commit, &branch.branch)?;
+            delivery.note("taking-back", &branch)?;
+            if let Some(request) = &self.head.request
+                && let Some(found) = delivery.find((form, request), command)?
+            {
+                let values = Values { task, form, commit: &branch.commit, request: &found };
+                command(Step::Change, &values.filled(&request.close))?;
+            }
+            if is_there {
+                Cloned::remove(&git, &task.url, &branch.commit, &branch.branch)?;
+            }
+            delivery.note("taken-back", &branch)?;
+            Ok(Some((branch.branch.clone(), is_there)))
         })
     }
 
     /// A bundle of git with the patch of a task as a commit on a branch, for those who have the task's commit.
     pub fn bundle(&self, task: &Task, row: &Row, form: &CommitForm) -> Result<Vec<u8>, Error> {
-        let (folder, surroundings) = (PrivateFolder::make("fleet")?, self.surroundings());
-        let (clone, commit) = self.committed((task, row), form, &folder, &surroundings)?;
+        let (folder, surroundings, form) = (PrivateFolder::make("fleet")?, self.surroundings(), form_of(form, task));
+        let (clone, commit) = self.committed((task, row), &form, &folder, &surroundings)?;
         clone.bundle(&commit, &form.branch)
     }
 
@@ -90,114 +200,92 @@ impl Worker<'_> {
         Ok((clone, commit))
     }
 
-    /// The branch that was pushed for a task; none if none was.
-    pub fn delivered(&self, task: Sha256) -> Result<Option<Delivered>, Error> {
-        self.noted("delivered", task, |delivered: &Delivered| delivered.task == task)
-    }
-
-    /// Opens the change request of a branch that was pushed; its address. False if that was done before.
-    pub fn request(
-        &self,
-        (task, delivered): (&Task, &Delivered),
-        (form, request): (&CommitForm, &RequestForm),
-        command: &mut Command<'_>,
-    ) -> Result<(String, bool), Error> {
-        let is_taken_back = self.is_taken_back(task)?;
-        if let Some(before) = self.requested(task.id)?.filter(|_| !is_taken_back) {
-            return Ok((before, false));
-        }
-        let values = Values { task, form, commit: &delivered.commit, request: "" };
-        self.alone(task, |_| {
-            // One that was killed, or that others have opened: there is one request a branch.
-            let found = last_line(&command(&values.filled(&request.find))?);
-            let (address, is_new) = match found {
-                Some(found) => (found, false),
-                None => {
-                    let opened = last_line(&command(&values.filled(&request.open))?);
-                    let silent = || Error::new(Code::CommandFailed, "`request.open` printed no address of a request");
-                    (opened.ok_or_else(silent)?, true)
-                }
-            };
-            let requested = Requested { task: task.id, request: address.clone() };
-            self.store.create(&key("requested", task.id), json::canonical(&requested)?.as_bytes())?;
-            Ok((address, is_new))
-        })
-    }
-
-    /// The change request that was opened for a task; none if none was.
-    pub fn requested(&self, task: Sha256) -> Result<Option<String>, Error> {
-        let requested = self.noted("requested", task, |requested: &Requested| requested.task == task)?;
-        Ok(requested.map(|requested| requested.request))
-    }
-
-    /// Closes the request of a task and removes its branch, if it is as it was pushed; false if it is gone already.
-    ///
-    /// `stale_preimage` if others have committed on it.
-    pub fn take_back(&self, task: &Task, delivered: &Delivered, command: &mut Command<'_>) -> Result<bool, Error> {
-        self.alone(task, |folder| {
-            let surroundings = self.surroundings();
-            let git = Git { place: folder.path(), limits: super::resolve::LIMITS, surroundings: &surroundings };
-            let Delivered { branch, commit, .. } = delivered;
-            let is_there = Cloned::is_there(&git, &task.url, commit, branch)?;
-            if is_there {
-                self.close(task, commit, command)?;
-                Cloned::remove(&git, &task.url, commit, branch)?;
+    /// The delivery of a task that is the current one: the first that was not taken back.
+    fn delivery<'w>(&'w self, task: &'w Task) -> Result<Delivery<'w>, Error> {
+        for number in 1..MOST {
+            let delivery = Delivery { worker: self, task, number };
+            if delivery.noted::<Delivered>("taken-back")?.is_none() {
+                return Ok(delivery);
             }
-            self.store.create(&key("taken-back", task.id), b"")?;
-            Ok(is_there)
-        })
-    }
-
-    /// Closes the request of a task, if there is one that is open.
-    fn close(&self, task: &Task, commit: &str, command: &mut Command<'_>) -> Result<(), Error> {
-        let (Some(form), Some(forms)) = (&self.head.commit, &self.head.request) else { return Ok(()) };
-        let values = Values { task, form, commit, request: "" };
-        let Some(request) = last_line(&command(&values.filled(&forms.find))?) else { return Ok(()) };
-        command(&Values { request: &request, ..values }.filled(&forms.close)).map(drop)
+        }
+        Err(Error::new(Code::InvalidInput, format!("the task was delivered {MOST} times")))
     }
 
     /// Does something for a task that no other process may do at the same time.
     fn alone<T>(&self, task: &Task, work: impl FnOnce(&PrivateFolder) -> Result<T, Error>) -> Result<T, Error> {
         let folder = PrivateFolder::make("fleet")?;
         let what = Sha256::of(format!("deliver {}", task.id).as_bytes());
-        let claim = match claim::take(&self.terms(), what, &folder)? {
+        let terms = self.terms();
+        let claim = match claim::take(&Terms { lease_ms: terms.lease_ms.max(LEASE_MS), ..terms }, what, &folder)? {
             Taken::Ours(claim) => claim,
-            Taken::Busy { .. } => {
-                return Err(Error::new(Code::Temporary, "another process delivers it").hint("start it again later"));
+            Taken::Busy { until_ms } => {
+                let message = format!("another process delivers it, until {} at the latest", clock::rfc3339(until_ms));
+                return Err(Error::new(Code::Temporary, message)
+                    .hint("start it again later, or with `--take-over` if that process is gone"));
             }
         };
         let done = work(&folder);
         match &done {
             Ok(_) => claim.release(self.store, what)?,
-            Err(error) => claim.give_up(self.store, what, error)?,
+            Err(error) => drop(claim.give_up(self.store, what, error)),
         }
         done
     }
+}
 
-    /// True if the branch of a task was removed, so that it can be pushed again.
-    fn is_taken_back(&self, task: &Task) -> Result<bool, Error> {
-        Ok(self.store.get(&key("taken-back", task.id))?.is_some())
+impl Delivery<'_> {
+    /// The delivery, if nothing of it is left to do.
+    ///
+    /// `stale_preimage` if it has another branch than the plan, or is being taken back.
+    fn done(&self, form: &CommitForm) -> Result<Option<Delivered>, Error> {
+        let last = if self.worker.head.request.is_some() { "requested" } else { "delivered" };
+        let Some(begun) = self.noted::<Delivered>(BEGUN)? else { return Ok(None) };
+        if begun.branch != form.branch {
+            return Err(Error::new(Code::StalePreimage, format!("it was pushed as `{}` before", begun.branch))
+                .hint("take that back with the plan that pushed it"));
+        }
+        if self.noted::<Delivered>("taking-back")?.is_some() {
+            return Err(Error::new(Code::StalePreimage, "it was taken back in part")
+                .hint("finish that with `nrv fleet rollback`"));
+        }
+        self.noted(last)
     }
 
-    fn noted<T: for<'de> Deserialize<'de>>(
+    /// The open request of the branch, if there is one.
+    fn find(
         &self,
-        kind: &str,
-        task: Sha256,
-        is_right: impl Fn(&T) -> bool,
-    ) -> Result<Option<T>, Error> {
-        let Some(bytes) = self.store.get(&key(kind, task))? else { return Ok(None) };
-        let noted: Option<T> = serde_json::from_slice(&bytes).ok();
-        noted.filter(is_right).map(Some).ok_or_else(|| {
-            Error::new(Code::RecordDamaged, format!("the object `{}` of the store is damaged", key(kind, task)))
-        })
+        (form, request): (&CommitForm, &RequestForm),
+        command: &mut Command<'_>,
+    ) -> Result<Option<String>, Error> {
+        let values = Values { task: self.task, form, commit: "", request: "" };
+        address("find", &command(Step::Find, &values.filled(&request.find))?)
     }
-}
 
-fn key(kind: &str, task: Sha256) -> String {
-    format!("{kind}/{task}")
-}
+    /// Opens the request of the branch.
+    fn open(
+        &self,
+        (form, request): (&CommitForm, &RequestForm),
+        commit: &str,
+        command: &mut Command<'_>,
+    ) -> Result<String, Error> {
+        let values = Values { task: self.task, form, commit, request: "" };
+        let opened = address("open", &command(Step::Change, &values.filled(&request.open))?)?;
+        opened.ok_or_else(|| Error::new(Code::CommandFailed, "`request.open` printed no address of a request"))
+    }
 
-/// The last line that says something.
-fn last_line(text: &str) -> Option<String> {
-    text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+    fn noted<T: for<'de> Deserialize<'de>>(&self, kind: &str) -> Result<Option<T>, Error> {
+        let key = self.key(kind);
+        let Some(bytes) = self.worker.store.get(&key)? else { return Ok(None) };
+        serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|_| Error::new(Code::RecordDamaged, format!("the object `{key}` of the store is damaged")))
+    }
+
+    fn note(&self, kind: &str, delivered: &Delivered) -> Result<(), Error> {
+        self.worker.store.create(&self.key(kind), json::canonical(delivered)?.as_bytes()).map(drop)
+    }
+
+    fn key(&self, kind: &str) -> String {
+        format!("{kind}/{}-{}", self.task.id, self.number)
+    }
 }

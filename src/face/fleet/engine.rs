@@ -113,11 +113,12 @@ fn hyperqueue(at: &Submission<'_>) -> Job {
     Job { name: "hyperqueue.sh", text, submit: &["sh"] }
 }
 
-/// A name of letters, digits and `-` that begins and ends with one of the former, and differs from plan to plan.
+/// A name of letters, digits and `-` that begins and ends with one of the former, and differs from plan to plan and for canaries.
 fn kubernetes_name(at: &Submission<'_>) -> String {
     let fleet = at.fleet.to_ascii_lowercase().replace(['_', '.'], "-");
     let fleet = fleet.get(..MOST_NAME).unwrap_or(&fleet);
-    format!("nrv-{}-{}", fleet.trim_matches('-'), at.digits)
+    let canary = if at.more.is_empty() { "" } else { "-canary" };
+    format!("nrv-{}-{}{canary}", fleet.trim_matches('-'), at.digits)
 }
 
 fn kubernetes(at: &Submission<'_>) -> Job {

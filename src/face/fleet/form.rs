@@ -47,6 +47,9 @@ impl CommitForm {
     }
 }
 
+/// The longest pause between two requests, in seconds.
+const LONGEST_PAUSE_S: u32 = 600;
+
 /// The commands of change requests: programs with their arguments, in which names in braces stand for values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -67,7 +70,7 @@ fn pause_s() -> u32 {
 }
 
 impl RequestForm {
-    /// Looks for empty commands and for names that stand for nothing.
+    /// Looks for empty commands, for names that stand for nothing, and for commands that say nothing of the branch or the request.
     pub(super) fn check(&self) -> Result<(), String> {
         for (key, command) in [("find", &self.find), ("open", &self.open), ("close", &self.close)] {
             if command.first().is_none_or(String::is_empty) {
@@ -76,10 +79,23 @@ impl RequestForm {
             if command.first().is_some_and(|program| named(program).next().is_some()) {
                 return Err(format!("the program of `request.{key}` depends on the repository"));
             }
-            let unknown = |name: &&str| !NAMES.contains(name) || *name == "request" && key != "close";
-            if let Some(name) = command.iter().flat_map(|word| named(word)).find(unknown) {
-                return Err(format!("`{{{name}}}` in `request.{key}` stands for nothing: {} do", NAMES.join(", ")));
+            let known = if key == "close" { NAMES } else { &NAMES[..NAMES.len() - 1] };
+            let used: Vec<&str> = command.iter().flat_map(|word| named(word)).collect();
+            if let Some(name) = used.iter().find(|name| !known.contains(name)) {
+                return Err(format!("`{{{name}}}` in `request.{key}` stands for nothing: {} do", known.join(", ")));
             }
+            let has = |names: &[&str]| names.iter().any(|name| used.contains(name));
+            if key == "close" && !has(&["request"]) {
+                return Err("`request.close` does not name the `{request}`".to_owned());
+            }
+            if key != "close" && !(has(&["branch"]) && has(&["url", "repository", "name"])) {
+                return Err(format!(
+                    "`request.{key}` does not name the `{{branch}}` and the `{{url}}` or `{{repository}}`"
+                ));
+            }
+        }
+        if self.pause_s > LONGEST_PAUSE_S {
+            return Err(format!("`request.pause_s` is more than {LONGEST_PAUSE_S}"));
         }
         Ok(())
     }
@@ -114,10 +130,18 @@ mod tests {
         let form = |find: &[&str], open: &[&str], close: &[&str]| {
             RequestForm { find: words(find), open: words(open), close: words(close), pause_s: 0 }.check()
         };
-        form(&["gh", "{url}"], &["gh", ".[0] {}"], &["gh", "{request}"]).unwrap();
-        assert!(form(&[], &["gh"], &["gh"]).unwrap_err().contains("`request.find`"));
-        assert!(form(&["gh"], &["{name}"], &["gh"]).unwrap_err().contains("depends on"));
-        assert!(form(&["gh"], &["gh", "{brnach}"], &["gh"]).unwrap_err().contains("stands for nothing"));
-        assert!(form(&["gh", "{request}"], &["gh"], &["gh"]).unwrap_err().contains("stands for nothing"));
+        let find = ["gh", "{url}", "{branch}"];
+        form(&find, &["gh", "{repository}", "{branch}", ".[0] {}"], &["gh", "{request}"]).unwrap();
+        for (find, open, close, words) in [
+            (&[][..], &find[..], &["gh", "{request}"][..], "`request.find`"),
+            (&find, &["{name}"], &["gh"], "depends on"),
+            (&find, &["gh", "{brnach}"], &["gh"], "stands for nothing"),
+            (&["gh", "{request}"], &find, &["gh"], "stands for nothing"),
+            (&["gh", "{url}"], &find, &["gh"], "does not name the `{branch}`"),
+            (&find, &find, &["gh"], "does not name the `{request}`"),
+        ] {
+            let why = form(find, open, close).unwrap_err();
+            assert!(why.contains(words), "{words}: {why}");
+        }
     }
 }

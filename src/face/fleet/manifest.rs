@@ -105,7 +105,8 @@ impl Failures {
         match self {
             Failures::Count(n) => Some(*n),
             Failures::Share(text) => {
-                let percent: usize = text.strip_suffix('%')?.parse().ok().filter(|percent| *percent <= 100)?;
+                let digits = text.strip_suffix('%').filter(|digits| digits.bytes().all(|c| c.is_ascii_digit()))?;
+                let percent: usize = digits.parse().ok().filter(|percent| *percent <= 100)?;
                 Some(tasks.saturating_mul(percent) / 100)
             }
         }

@@ -21,7 +21,7 @@ mod work;
 
 pub use self::{
     collect::{Collected, Group, Keep, Row, Standing, collect, status},
-    deliver::{Command, Delivered},
+    deliver::{Command, Delivered, Step},
     form::{CommitForm, RequestForm},
     manifest::Manifest,
     outcome::{Failure, Kind, Outcome, Volatile},

@@ -62,6 +62,9 @@ pub struct Head {
     /// The most tasks that may fail before no other is begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_failures: Option<usize>,
+    /// The hash of the ids of all tasks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<Sha256>,
     /// How many tasks follow.
     pub tasks: usize,
     /// The hash of the other fields.
@@ -202,6 +205,10 @@ impl<'i> Lines<'i> {
         if head.clone().sealed()? != head || !is_name(&head.fleet) {
             return Err(damaged(1, "it is not as it was written"));
         }
+        let commit = head.commit.as_ref().and_then(CommitForm::fault).map(str::to_owned);
+        if let Some(why) = commit.or_else(|| head.request.as_ref()?.check().err()) {
+            return Err(damaged(1, &why));
+        }
         Ok(Lines { shared: head.inputs()?, head, input, n_read: 1 })
     }
 
@@ -272,6 +279,7 @@ pub(super) mod tests {
             commit: None,
             request: None,
             max_failures: None,
+            set: None,
             tasks: n,
             seal: None,
         };

@@ -3,6 +3,7 @@
 use url::Url;
 
 use super::{form::CommitForm, plan::Task};
+use crate::base::error::{Code, Error};
 
 /// The values of names for one task.
 #[derive(Clone, Debug)]
@@ -59,6 +60,26 @@ impl Values<'_> {
     }
 }
 
+/// The longest address of a request.
+const LONGEST: usize = 2000;
+
+/// The address in what a client prints: the only word of its last line; none if it prints nothing.
+///
+/// `command_failed` if that is something else, such as a sentence.
+pub(super) fn address(key: &str, printed: &str) -> Result<Option<String>, Error> {
+    let Some(line) = printed.lines().rev().map(str::trim).find(|line| !line.is_empty()) else { return Ok(None) };
+    let is_address =
+        line.len() <= LONGEST && !line.starts_with('-') && line.chars().all(|c| !c.is_whitespace() && !c.is_control());
+    match is_address {
+        true => Ok(Some(line.to_owned())),
+        false => {
+            let shown: String = line.chars().take(80).collect();
+            let message = format!("`request.{key}` printed something else than an address: {}", shown.escape_debug());
+            Err(Error::new(Code::CommandFailed, message).hint("its last line has to be the request, as one word"))
+        }
+    }
+}
+
 /// The path of a repository on its server, without `.git`, as `OWNER/NAME`.
 fn repository(url: &str) -> String {
     let path = Url::parse(url).map(|url| url.path().trim_matches('/').to_owned()).unwrap_or_default();
@@ -87,5 +108,14 @@ mod tests {
         let filled =
             values.filled(&words(&["gh", "-R={repository}", "{subject}|{body}", "{} {x y} {unknown}", "{{branch}}"]));
         assert_eq!(filled, ["gh", "-R=team/x", "Move {url}|All of them.", "{} {x y} {unknown}", "{nrv/links}"]);
+    }
+
+    #[test]
+    fn an_address_is_one_word_of_the_last_line() {
+        assert_eq!(address("open", "Opening it\n\nhttps://x/1\n").unwrap().as_deref(), Some("https://x/1"));
+        assert_eq!(address("find", " \n").unwrap(), None);
+        for printed in ["No open requests match", "--delete-branch", "\u{1b}[1mx", &"x".repeat(3000)] {
+            assert_eq!(address("find", printed).unwrap_err().code(), Code::CommandFailed, "{printed}");
+        }
     }
 }

@@ -12,6 +12,7 @@ use crate::{
     base::{
         error::{Code, Error},
         hash::Sha256,
+        json,
         path::RepoPath,
     },
     host::Context,
@@ -70,6 +71,7 @@ pub fn resolve(
         commit: manifest.commit.clone(),
         request: manifest.request.clone(),
         max_failures: None,
+        set: None,
         tasks: 0,
         seal: None,
     };
@@ -91,7 +93,9 @@ pub fn resolve(
     }
     check_names(&tasks)?;
     let max_failures = manifest.max_failures.as_ref().and_then(|most| most.of(tasks.len()));
-    Ok(Plan { head: Head { tasks: tasks.len(), max_failures, ..head }.sealed()?, tasks })
+    let ids: Vec<Sha256> = tasks.iter().map(|task| task.id).collect();
+    let head = Head { tasks: tasks.len(), max_failures, set: Some(json::sha256(&ids)?), ..head };
+    Ok(Plan { head: head.sealed()?, tasks })
 }
 
 /// The confirmations that the script's approval grants; an error if it is not approved as it is.

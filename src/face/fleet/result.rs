@@ -76,20 +76,20 @@ pub(super) fn outcome(store: &Store, task: Sha256) -> Result<Option<Outcome>, Er
     }
 }
 
-/// Notes that a task of a fleet has failed, where the fleet counts that.
+/// Notes that a task of a plan has failed. A bound that the plan gets later counts it, too.
 pub(super) fn note(store: &Store, head: &Head, outcome: &Outcome) -> Result<(), Error> {
-    match (head.max_failures, outcome.kind) {
-        (Some(_), Kind::Failed) => store.create(&format!("{}/{}", failed(head)?, outcome.task), b"").map(drop),
+    match (failed(head), outcome.kind) {
+        (Some(folder), Kind::Failed) => store.create(&format!("{folder}/{}", outcome.task), b"").map(drop),
         _ => Ok(()),
     }
 }
 
-/// An error if more tasks of a fleet have failed than may.
+/// An error if more tasks of a plan have failed than may.
 ///
 /// Workers that begin at the same time see the same number: as many tasks more can fail as there are workers.
 pub(super) fn check_failures(store: &Store, head: &Head) -> Result<(), Error> {
-    let Some(most) = head.max_failures else { return Ok(()) };
-    let found = store.list(&failed(head)?)?.len();
+    let (Some(most), Some(folder)) = (head.max_failures, failed(head)) else { return Ok(()) };
+    let found = store.list(&folder)?.len();
     if found <= most {
         return Ok(());
     }
@@ -98,9 +98,9 @@ pub(super) fn check_failures(store: &Store, head: &Head) -> Result<(), Error> {
         .hint("`nrv fleet collect` tells why they failed; plan with a larger `max_failures` to go on"))
 }
 
-/// The folder of keys of tasks that failed, of those that have the fleet's name, script and policy.
-fn failed(head: &Head) -> Result<String, Error> {
-    Ok(format!("failed/{}-{}", head.fleet, head.inputs()?))
+/// The folder of keys of tasks that failed, of plans with the same tasks.
+fn failed(head: &Head) -> Option<String> {
+    head.set.map(|set| format!("failed/{set}"))
 }
 
 fn text(value: &impl Serialize) -> Result<String, Error> {

@@ -25,6 +25,9 @@ const GRACE_MS: u64 = 500;
 /// Bytes of its messages that are read.
 const SHOWN: usize = 1 << 20;
 
+/// The lines of its messages that are shown.
+const LINES: usize = 6;
+
 /// Variables that reach git: programs, keys of an agent, and the way to the network.
 const VARIABLES: &[&str] = &[
     "SSH_AUTH_SOCK",
@@ -127,12 +130,14 @@ impl Git<'_> {
             return Err(Error::new(Code::PermissionDenied, "the program `git` in `PATH` is a file of the workspace")
                 .hint("take the folder of the workspace out of `PATH`"));
         }
+        // A repository of another protocol or host gets no token.
+        let url = args.iter().find(|argument| argument.starts_with("https://")).cloned().unwrap_or_default();
         let launch = Launch {
             program: git,
             name: "git".to_owned(),
             args,
             cwd: self.place.to_owned(),
-            env: self.variables(folders)?,
+            env: self.variables(folders, &url)?,
             timeout_ms: PATIENCE_MS,
             grace_ms: GRACE_MS,
             // It reaches repositories and keys of the user.
@@ -149,7 +154,7 @@ impl Git<'_> {
             NotStarted::NoStage(why) => Error::new(Code::Internal, why),
             NotStarted::Unconfined(missing) => Error::new(Code::Internal, missing.join("; ")),
         })?;
-        let said = String::from_utf8_lossy(&done.stderr.head).trim().replace('\n', "; ");
+        let said = shown(&String::from_utf8_lossy(&done.stderr.head), environment);
         let full = ["No space left on device", "Out of diskspace"].iter().any(|words| said.contains(words));
         let refused = ["not our ref", "fsck error", "File too large"].iter().any(|words| said.contains(words));
         Err(match (done.cancelled, done.timed_out, done.exceeded, done.status) {
@@ -168,7 +173,7 @@ impl Git<'_> {
         })
     }
 
-    fn variables(&self, folders: String) -> Result<BTreeMap<String, String>, Error> {
+    fn variables(&self, folders: String, url: &str) -> Result<BTreeMap<String, String>, Error> {
         let text = |text: &str| text.to_owned();
         let passed =
             VARIABLES.iter().filter_map(|name| Some((text(name), self.surroundings.environment.get(*name)?.clone())));
@@ -192,7 +197,7 @@ impl Git<'_> {
             ("GIT_TERMINAL_PROMPT", text("0")),
         ];
         env.extend(own.map(|(name, value)| (name.to_owned(), value)));
-        env.extend(token::variables(self.surroundings.environment)?);
+        env.extend(token::variables(self.surroundings.environment, url)?);
         Ok(env)
     }
 }
@@ -201,6 +206,13 @@ impl Git<'_> {
 pub fn hardened(git_folder: &str) -> Vec<String> {
     let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
     ["--git-dir", git_folder].into_iter().chain(settings).map(str::to_owned).collect()
+}
+
+/// What git says, as one line without secrets: a server can repeat what it was sent. Of many lines the last ones have the reason.
+fn shown(said: &str, environment: &BTreeMap<String, String>) -> String {
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default().join("; ");
+    token::without_secrets(&last, environment)
 }
 
 fn words(words: &[&str]) -> Vec<String> {

@@ -7,5 +7,5 @@ mod token;
 pub use self::{
     git::{Git, Surroundings, hardened},
     source::{GitSource, check_address, is_commit},
-    token::check_tokens,
+    token::{check_tokens, without_secrets},
 };

@@ -2,57 +2,100 @@
 
 use std::collections::BTreeMap;
 
+use url::Url;
+
 use crate::base::error::{Code, Error};
 
 /// The variable that says which variable has the token of which host: `HOST=VARIABLE`, with `USER@` before the host where the server wants
 /// a certain user; several are separated by commas.
 const TOKENS: &str = "NRV_GIT_TOKENS";
 
+/// The variable of git's process that has the token.
+const HELD: &str = "NRV_GIT_TOKEN";
+
 /// The user of servers that look at the token alone.
 const USER: &str = "x-access-token";
+
+/// Words in the names of variables whose values nobody may see, and the length from which a value is a secret.
+const SECRET: &[&str] = &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "ACCESS_KEY"];
+const SHORTEST: usize = 8;
+
+/// One entry of the setting.
+struct Entry<'e> {
+    host: &'e str,
+    user: &'e str,
+    token: &'e str,
+}
+
+/// A text without the values of the variables that hold secrets.
+pub fn without_secrets(text: &str, environment: &BTreeMap<String, String>) -> String {
+    let is_secret = |name: &str| SECRET.iter().any(|word| name.to_ascii_uppercase().contains(word));
+    let own = entries(environment).unwrap_or_default();
+    let values =
+        environment.iter().filter(|(name, _)| is_secret(name) && *name != TOKENS).map(|(_, value)| value.trim());
+    let values = values.chain(own.iter().map(|entry| entry.token)).filter(|value| value.len() >= SHORTEST);
+    values.fold(text.to_owned(), |text, value| text.replace(value, "[key]"))
+}
 
 /// Looks at the setting before any work: a machine that lacks a token has no trouble with a repository.
 ///
 /// `invalid_input` if it is wrong or names a variable that is not set.
 pub fn check_tokens(environment: &BTreeMap<String, String>) -> Result<(), Error> {
-    variables(environment).map(drop)
+    entries(environment).map(drop)
 }
 
-/// The variables of git's process: no credential helper but one for each host, and the tokens.
-///
-/// Git asks the helper only when that host refuses a request without credentials, so that a redirect to another host gets none.
-/// `invalid_input` if the setting is wrong or names a variable that is not set.
-pub(super) fn variables(environment: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Error> {
-    let mut helpers = vec![("credential.helper".to_owned(), String::new())];
-    let mut made = BTreeMap::new();
+/// The entries of the setting.
+fn entries(environment: &BTreeMap<String, String>) -> Result<Vec<Entry<'_>>, Error> {
     let text = environment.get(TOKENS).map_or("", String::as_str);
-    let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
-    for (n, entry) in entries.enumerate() {
+    let mut found: Vec<Entry<'_>> = Vec::new();
+    for (n, entry) in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).enumerate() {
+        // What stands there may be the token itself.
         let wrong = |why: &str| {
-            Error::new(Code::InvalidInput, format!("`{TOKENS}` is wrong at `{}`: {why}", entry.escape_debug()))
+            Error::new(Code::InvalidInput, format!("entry {} of `{TOKENS}` is wrong: {why}", n + 1))
                 .hint("give `HOST=VARIABLE`, such as `github.com=GITHUB_TOKEN`; several are separated by commas")
         };
         let (place, variable) = entry.split_once('=').ok_or_else(|| wrong("there is no `=`"))?;
         let (user, host) = place.split_once('@').unwrap_or((USER, place));
-        let is_plain = |text: &str, marks: &str| {
-            !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || marks.contains(c))
-        };
-        if !is_plain(host, ".-:") || !is_plain(user, ".-_") {
-            return Err(wrong("the host or the user has characters that neither has"));
+        let is_user = !user.is_empty() && user.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c));
+        let is_host = Url::parse(&format!("https://{host}/")).is_ok_and(|url| {
+            url.path() == "/" && url.username().is_empty() && !host.is_empty() && !host.ends_with(':')
+        });
+        if !is_user || !is_host {
+            return Err(wrong("the part before `=` is no host, or no user and host"));
+        }
+        if found.iter().any(|other| other.host.eq_ignore_ascii_case(host)) {
+            return Err(wrong("the host stands there twice"));
         }
         let token = environment.get(variable).map(|token| token.trim()).filter(|token| !token.is_empty());
-        let token = token.ok_or_else(|| wrong(&format!("the variable `{}` is not set", variable.escape_debug())))?;
+        let token = token.ok_or_else(|| wrong("the variable that it names is not set"))?;
         if token.chars().any(char::is_control) {
-            return Err(wrong(&format!("the variable `{variable}` has more than one line")));
+            return Err(wrong("the variable that it names has more than one line"));
         }
-        let name = format!("NRV_GIT_TOKEN_{n}");
-        let helper =
-            format!("!f() {{ test \"$1\" = get && printf 'username={user}\\npassword=%s\\n' \"${name}\"; }}; f");
-        helpers.push((format!("credential.https://{host}.helper"), helper));
-        made.insert(name, token.to_owned());
+        found.push(Entry { host, user, token });
     }
-    made.insert("GIT_CONFIG_COUNT".to_owned(), helpers.len().to_string());
-    for (n, (key, value)) in helpers.into_iter().enumerate() {
+    Ok(found)
+}
+
+/// The variables of git's process for a repository: no credential helper, or the one of its host with the token.
+///
+/// Git asks the helper only when that host refuses a request without credentials, so that a redirect to another host gets none.
+pub(super) fn variables(environment: &BTreeMap<String, String>, url: &str) -> Result<BTreeMap<String, String>, Error> {
+    let mut settings = vec![("credential.helper".to_owned(), String::new())];
+    let mut made = BTreeMap::new();
+    let place = |text: &str| {
+        let url = Url::parse(text).ok().filter(|url| url.scheme() == "https")?;
+        Some((url.host_str()?.to_owned(), url.port_or_known_default()))
+    };
+    let wanted = place(url);
+    let is_of = |entry: &Entry<'_>| wanted.is_some() && place(&format!("https://{}/", entry.host)) == wanted;
+    if let Some(Entry { host, user, token }) = entries(environment)?.into_iter().find(is_of) {
+        let helper =
+            format!("!f() {{ test \"$1\" = get && printf 'username={user}\\npassword=%s\\n' \"${HELD}\"; }}; f");
+        settings.push((format!("credential.https://{host}.helper"), helper));
+        made.insert(HELD.to_owned(), token.to_owned());
+    }
+    made.insert("GIT_CONFIG_COUNT".to_owned(), settings.len().to_string());
+    for (n, (key, value)) in settings.into_iter().enumerate() {
         made.insert(format!("GIT_CONFIG_KEY_{n}"), key);
         made.insert(format!("GIT_CONFIG_VALUE_{n}"), value);
     }
@@ -63,27 +106,55 @@ pub(super) fn variables(environment: &BTreeMap<String, String>) -> Result<BTreeM
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Result<BTreeMap<String, String>, Error> {
-        let set = [(TOKENS, text), ("A_TOKEN", "canary-1 \n"), ("EMPTY", " "), ("LINES", "canary\ncanary")];
-        variables(&set.map(|(name, value)| (name.to_owned(), value.to_owned())).into())
+    fn set(text: &str) -> BTreeMap<String, String> {
+        let set = [
+            (TOKENS, text),
+            ("A_TOKEN", "canary-1 \n"),
+            ("OTHER", "canary-2"),
+            ("EMPTY", " "),
+            ("LINES", "canary\ncanary"),
+        ];
+        set.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
     }
 
     #[test]
-    fn each_host_has_a_helper_of_its_own() {
-        assert_eq!(of("").unwrap()["GIT_CONFIG_COUNT"], "1");
-        let made = of("github.com=A_TOKEN, oauth2@git.example.com:8443=A_TOKEN").unwrap();
-        assert_eq!(made["GIT_CONFIG_COUNT"], "3");
-        assert_eq!(made["GIT_CONFIG_KEY_2"], "credential.https://git.example.com:8443.helper");
-        assert!(made["GIT_CONFIG_VALUE_2"].contains("username=oauth2\\n"), "{made:?}");
-        assert_eq!(made["NRV_GIT_TOKEN_0"], "canary-1");
-        assert!(!made["GIT_CONFIG_VALUE_1"].contains("canary"), "{made:?}");
+    fn a_repository_gets_the_token_of_its_host_alone() {
+        let set = set("GitHub.com=A_TOKEN, oauth2@git.example.com:8443=OTHER,[::1]:8443=OTHER");
+        for (url, token) in [
+            ("https://github.com/x", Some("canary-1")),
+            ("https://github.com:443/x", Some("canary-1")),
+            ("https://git.example.com:8443/x", Some("canary-2")),
+            ("https://[::1]:8443/x", Some("canary-2")),
+            ("https://git.example.com/x", None),
+            ("https://github.com.example.com/x", None),
+            ("ssh://git@github.com/x", None),
+            ("file:///x", None),
+            ("", None),
+        ] {
+            let made = variables(&set, url).unwrap();
+            assert_eq!(made.get(HELD).map(String::as_str), token, "{url}");
+            assert_eq!(made["GIT_CONFIG_COUNT"], if token.is_some() { "2" } else { "1" }, "{url}");
+            assert!(made.iter().all(|(name, value)| name == HELD || !value.contains("canary")), "{made:?}");
+        }
+        assert_eq!(without_secrets("sent canary-1 and canary-2", &set), "sent [key] and [key]");
     }
 
     #[test]
     fn a_wrong_setting_is_refused_without_the_token() {
-        for text in ["github.com", "github.com=MISSING", "github.com=EMPTY", "a b=A_TOKEN", "u'x@h=A_TOKEN", "h=LINES"]
-        {
-            let error = of(text).unwrap_err();
+        for text in [
+            "github.com",
+            "github.com=ghp_canary",
+            "github.com:ghp_canary",
+            "github.com=EMPTY",
+            "a b=A_TOKEN",
+            "u'x@h=A_TOKEN",
+            "h=LINES",
+            "::1=A_TOKEN",
+            "h:=A_TOKEN",
+            "h:99999=A_TOKEN",
+            "h=A_TOKEN,H=OTHER",
+        ] {
+            let error = check_tokens(&set(text)).unwrap_err();
             assert_eq!(error.code(), Code::InvalidInput, "{text}");
             assert!(!format!("{error:?}").contains("canary"), "{error:?}");
         }

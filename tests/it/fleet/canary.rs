@@ -74,3 +74,29 @@ fn a_fleet_stops_after_too_many_failures_and_goes_on_with_a_larger_bound() {
     fleet.site.nrv(&["fleet", "work", "plan.jsonl"]).exits(1).says("r9: 1 file changed");
     assert!(fleet.status().starts_with("10 of 10 tasks done"), "{}", fleet.status());
 }
+
+#[test]
+fn a_canary_that_another_worker_has_is_waited_for() {
+    let fleet = planned(4, &[], "");
+    let plan = String::from_utf8(fleet.site.read("plan.jsonl")).unwrap();
+    let first: Value = serde_json::from_str(plan.lines().nth(1).unwrap()).unwrap();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+    let claim =
+        format!("{{\"attempt\":1,\"failures\":0,\"boot\":\"x\",\"folder\":\"/nonexistent\",\"made_ms\":{now}}}");
+    let claims = fleet.beside("store").join("claims");
+    std::fs::create_dir_all(&claims).unwrap();
+    std::fs::write(claims.join(format!("{}-1", first["id"].as_str().unwrap())), claim).unwrap();
+    fleet.site.nrv(&["fleet", "work", "plan.jsonl", "--canary", "2", "--yes"]).exits(75).says("were not begun");
+    assert!(fleet.status().starts_with("1 of 4 tasks done, 1 begun, 2 open"), "{}", fleet.status());
+    fleet.site.nrv(&["fleet", "work", "plan.jsonl", "--canary", "0"]).exits(2);
+}
+
+#[test]
+fn a_repaired_fleet_does_not_stop_for_failures_of_before() {
+    let fleet = planned(3, &[0], "max_failures = 0\n");
+    let ran = fleet.site.nrv(&["fleet", "work", "plan.jsonl", "--json"]).exits(6);
+    assert_eq!(ran.json().as_array().map(Vec::len), Some(1), "what was done is told: {ran:?}");
+    fleet.repository("r0", &[("x.md", "old.example.com\n")]);
+    fleet.plan("max_failures = 0\n").exits(0);
+    fleet.site.nrv(&["fleet", "work", "plan.jsonl"]).exits(0).says("r2: 1 file changed");
+}

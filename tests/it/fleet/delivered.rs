@@ -106,3 +106,19 @@ fn a_bundle_has_the_commit_that_a_push_would_have() {
     fleet.site.nrv(&["fleet", "collect", "plan.jsonl", "--bundles", "-o", "x"]).exits(1).says("a table `[commit]`");
     fleet.site.nrv(&["fleet", "collect", "plan.jsonl", "--bundles"]).exits(2);
 }
+
+#[test]
+fn each_shard_of_a_repository_has_a_branch_of_its_own() {
+    let fleet = Fleet::new();
+    fleet.repository("a", &[("one/x.md", "old.example.com\n"), ("two/x.md", "old.example.com\n")]);
+    let shards = "[[repository]]\npath = '../repositories/a'\nname = 'parts'\nshards = ['one/**', 'two/**']\n";
+    fleet.site.write("fleet.toml", format!("name = 'links'\nstore = '../store'\nscript = 'links.rhai'\nargs = {{ from = 'old.example.com' }}\nshard_arg = 'glob'\n{FORM}{shards}"));
+    fleet.site.nrv(&["fleet", "plan"]).exits(0);
+    fleet.site.nrv(&["fleet", "work", "plan.jsonl"]).exits(0);
+    let hash = fleet.collected(&[])["patches"].as_str().unwrap().to_owned();
+    apply(&fleet, &hash, &[]).exits(0).says("2 branches pushed.");
+    for (branch, file) in [("nrv/links-1", "one/x.md"), ("nrv/links-2", "two/x.md")] {
+        assert_eq!(git(&fleet, "a", &["diff", "--name-only", "main", branch]), file);
+    }
+    fleet.site.nrv(&["fleet", "rollback", "plan.jsonl"]).exits(0).says("2 branches removed.");
+}

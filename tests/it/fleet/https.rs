@@ -56,7 +56,7 @@ fn a_token_reaches_its_host_alone() {
     fleet.site.write("list", format!("https://{place}/a\n"));
     server.nrv(&fleet, "", &plan).exits(75).says("can't be asked for its commit");
     server.nrv(&fleet, "elsewhere.example.com=FORGE", &plan).exits(75);
-    server.nrv(&fleet, &format!("{place}=MISSING"), &plan).exits(1).says("the variable `MISSING` is not set");
+    server.nrv(&fleet, &format!("{place}=MISSING"), &plan).exits(1).says("the variable that it names is not set");
     server.nrv(&fleet, &token, &plan).exits(0);
     server.nrv(&fleet, &token, &["work", "plan.jsonl"]).exits(0).says("a: 1 file changed");
     let hash = fleet.collected(&[])["patches"].as_str().unwrap().to_owned();

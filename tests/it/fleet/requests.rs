@@ -1,7 +1,7 @@
 //! Change requests by the client of a forge: each once, however often it is tried, and closed again.
 
 use super::{delivered::FORM, *};
-use crate::support::site::finished;
+use crate::support::site::{finished, wait_until};
 
 /// A client of a forge whose open requests are lines of a file: the branch and the repository.
 const CLIENT: &str = r#"#!/bin/sh
@@ -11,9 +11,10 @@ touch "$0.open"
 case $1 in
 find) sed -n "s|^\(http[^ ]*\) $2 $3\$|\1|p" "$0.open" ;;
 open)
+    [ ! -e "$0.slow" ] || { rm "$0.slow"; sleep 3; }
     n=$(($(wc -l < "$0.open") + 1))
     echo "http://forge.example/$n $2 $3" >> "$0.open"
-    [ ! -e "$0.dies" ] || { rm "$0.dies"; kill -9 $PPID; sleep 9; }
+    [ ! -e "$0.dies" ] || { rm "$0.dies"; kill -9 $(cut -d ' ' -f 4 /proc/$PPID/stat); sleep 9; }
     printf 'Opening %s: %s\n\nhttp://forge.example/%s\n' "$2" "$4" "$n" ;;
 close) sed -i "\|^$2 |d" "$0.open" ;;
 esac
@@ -57,6 +58,17 @@ fn lines(client: &Path, end: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
+/// The branches of a fleet in a repository.
+fn branches(fleet: &Fleet, name: &str) -> String {
+    let folder = fleet.beside("repositories").join(name);
+    let list = Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args(["branch", "--format=%(refname:short)", "--list", "nrv/*"])
+        .output();
+    String::from_utf8(list.unwrap().stdout).unwrap().trim().to_owned()
+}
+
 fn mark(client: &Path, end: &str) {
     std::fs::write(format!("{}.{end}", client.display()), "").unwrap();
 }
@@ -94,6 +106,10 @@ fn a_forge_that_fails_leaves_the_request_to_the_next_time() {
     mark(&client, "broken");
     apply(&fleet, &hash).exits(1).says("a: command_failed");
     assert_eq!(lines(&client, "calls").len(), 3, "the others are tried, too");
+    let limit = ["fleet", "collect", "plan.jsonl", "--apply", "--approve", &hash, "--limit", "1"];
+    fleet.site.nrv(&limit).exits(1).says("2 tasks to push");
+    assert_eq!(lines(&client, "calls").len(), 4);
+    assert_eq!(branches(&fleet, "a"), "", "nothing is pushed where no request can be looked for");
     std::fs::remove_file(format!("{}.broken", client.display())).unwrap();
     apply(&fleet, &hash).exits(0);
     assert_eq!(lines(&client, "open").len(), 3);
@@ -104,15 +120,92 @@ fn a_client_that_the_policy_does_not_allow_is_not_started() {
     let (fleet, client, hash) = worked("[[exec.allow]]\nprefix = ['CLIENT', ['find', 'close']]\n");
     apply(&fleet, &hash).exits(3).says("`exec.allow`");
     assert_eq!(lines(&client, "calls"), [""; 0]);
-    let branches = Command::new("git")
-        .arg("-C")
-        .arg(fleet.beside("repositories").join("a"))
-        .args(["branch", "--list", "nrv/*"])
-        .output();
-    assert_eq!(branches.unwrap().stdout, b"", "nothing is pushed either");
+    assert_eq!(branches(&fleet, "a"), "", "nothing is pushed either");
     // Nor one that is allowed and not trusted.
     fleet.site.write("nrv.toml", ALLOWED.replace("CLIENT", client.to_str().unwrap()));
     let mut untrusted = fleet.site.command(&["fleet", "collect", "plan.jsonl", "--apply", "--approve", &hash]);
     finished(untrusted.env_remove("NRV_TRUSTED_PATHS").output().unwrap()).exits(3).says("`nrv trust`");
     assert_eq!(lines(&client, "calls"), [""; 0]);
+}
+
+#[test]
+fn a_client_ends_with_nrv_and_opens_nothing_afterwards() {
+    let (fleet, client, hash) = worked(ALLOWED);
+    mark(&client, "slow");
+    let mut running = fleet.site.start(&["fleet", "collect", "plan.jsonl", "--apply", "--approve", &hash]);
+    wait_until("a request is about to be opened", || {
+        lines(&client, "calls").iter().any(|call| call.starts_with("open"))
+    });
+    running.0.kill().unwrap();
+    running.0.wait().unwrap();
+    apply(&fleet, &hash).exits(0);
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    assert_eq!(lines(&client, "open").len(), 3);
+}
+
+/// Puts a hook into a repository, which git runs after each push to it.
+fn hook(fleet: &Fleet, name: &str, text: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let hook = fleet.beside("repositories").join(name).join(".git/hooks/post-receive");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, format!("#!/bin/sh\n{text}\n")).unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    hook
+}
+
+/// Runs a command that a hook ends as soon as it knows its process.
+fn run_to_death(fleet: &Fleet, arguments: &[&str]) {
+    let mut running = fleet.site.start(arguments);
+    std::fs::write(fleet.beside("pid"), running.0.id().to_string()).unwrap();
+    assert!(!running.0.wait().unwrap().success());
+    std::fs::remove_file(fleet.beside("pid")).unwrap();
+}
+
+#[test]
+fn a_push_or_a_removal_after_which_nrv_was_killed_is_taken_back_and_goes_on() {
+    let (fleet, client, hash) = worked(ALLOWED);
+    let pid = fleet.beside("pid");
+    let kills = format!("until [ -s '{0}' ]; do sleep 0.05; done; kill -9 $(cat '{0}'); sleep 5", pid.display());
+    let hook = hook(&fleet, "a", &kills);
+    run_to_death(&fleet, &["fleet", "collect", "plan.jsonl", "--apply", "--approve", &hash]);
+    assert_eq!((branches(&fleet, "a").as_str(), lines(&client, "open").len()), ("nrv/links", 0));
+    // It is not known to be pushed, and is taken back nevertheless.
+    std::fs::remove_file(&hook).unwrap();
+    fleet.site.nrv(&["fleet", "rollback", "plan.jsonl"]).exits(0).says("1 branch removed");
+    assert_eq!(branches(&fleet, "a"), "");
+    apply(&fleet, &hash).exits(0).says("3 branches pushed and requested");
+    apply(&fleet, &hash).exits(0).says("0 branches pushed and requested, 3 before");
+    // Killed when the branch is removed: it is gone, and its request was closed.
+    self::hook(&fleet, "a", &kills);
+    run_to_death(&fleet, &["fleet", "rollback", "plan.jsonl"]);
+    std::fs::remove_file(&hook).unwrap();
+    apply(&fleet, &hash).exits(5).says("it was taken back in part");
+    fleet.site.nrv(&["fleet", "rollback", "plan.jsonl"]).exits(0).says("2 branches removed, 1 before");
+    assert_eq!(lines(&client, "open"), [""; 0]);
+    apply(&fleet, &hash).exits(0).says("3 branches pushed and requested");
+}
+
+#[test]
+fn a_request_of_a_branch_that_is_gone_is_closed() {
+    let (fleet, client, hash) = worked(ALLOWED);
+    apply(&fleet, &hash).exits(0);
+    let folder = fleet.beside("repositories").join("a");
+    assert!(
+        Command::new("git").arg("-C").arg(folder).args(["branch", "-D", "-q", "nrv/links"]).status().unwrap().success()
+    );
+    fleet.site.nrv(&["fleet", "rollback", "plan.jsonl"]).exits(0).says("2 branches removed, 1 before");
+    assert_eq!(lines(&client, "open"), [""; 0]);
+    let elsewhere = ["fleet", "rollback", "plan.jsonl", "--store", "../elsewhere"];
+    fleet.site.nrv(&elsewhere).exits(1).says("no branch of this plan");
+}
+
+#[test]
+fn a_secret_of_the_client_is_not_told() {
+    let (fleet, client, hash) = worked(ALLOWED);
+    std::fs::write(&client, "#!/bin/sh\necho \"bad token $FORGE_TOKEN\" >&2; exit 1\n").unwrap();
+    let mut command = fleet.site.command(&["fleet", "collect", "plan.jsonl", "--apply", "--approve", &hash]);
+    let ran = finished(command.env("FORGE_TOKEN", "canary-1234").output().unwrap()).exits(1).says("bad token [key]");
+    assert!(!format!("{ran:?}").contains("canary"), "{ran:?}");
+    let found = Command::new("grep").args(["-r", "canary"]).arg(fleet.beside("store")).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&found.stdout), "");
 }

@@ -1,6 +1,6 @@
 //! The command line of `nrv fleet`.
 
-use std::path::PathBuf;
+use std::{num::NonZero, path::PathBuf};
 
 use clap::{Args, Subcommand};
 
@@ -20,7 +20,7 @@ pub(in crate::face::cli) enum FleetCommand {
     /// Verify all records, and write patches, reports and one page over all
     Collect(FleetCollectArguments),
     /// Close change requests and remove the branches that were pushed, where nobody has committed on them
-    Rollback(FleetPlaceArguments),
+    Rollback(FleetRollbackArguments),
 }
 
 /// Arguments of `nrv fleet plan`.
@@ -77,7 +77,7 @@ pub(in crate::face::cli) struct FleetWorkArguments {
     pub(in crate::face::cli) each: usize,
     /// Do so many tasks first, spread over the plan, then ask before the others
     #[arg(long, value_name = "N", conflicts_with = "task")]
-    pub(in crate::face::cli) canary: Option<usize>,
+    pub(in crate::face::cli) canary: Option<NonZero<usize>>,
     /// Do the others without a question if no canary has failed
     #[arg(long, requires = "canary")]
     pub(in crate::face::cli) yes: bool,
@@ -103,7 +103,7 @@ pub(in crate::face::cli) struct FleetSubmitArguments {
     pub(in crate::face::cli) jobs: usize,
     /// Do so many tasks, spread over the plan; submitted again without it, the others follow
     #[arg(long, value_name = "N")]
-    pub(in crate::face::cli) canary: Option<usize>,
+    pub(in crate::face::cli) canary: Option<NonZero<usize>>,
     /// The image of the workers, for Kubernetes
     #[arg(long, value_name = "IMAGE", default_value = concat!("nrv:", env!("CARGO_PKG_VERSION")))]
     pub(in crate::face::cli) image: String,
@@ -135,7 +135,20 @@ pub(in crate::face::cli) struct FleetCollectArguments {
     /// Approve the patches of this hash, which the collection prints
     #[arg(long, value_name = "HASH", requires = "apply")]
     pub(in crate::face::cli) approve: Option<String>,
-    /// Push so many branches at most; the others follow when it is started again
+    /// Try so many tasks at most; the others follow when it is started again
     #[arg(long, value_name = "N", requires = "apply")]
     pub(in crate::face::cli) limit: Option<usize>,
+    /// Take deliveries over that another process has begun: you know that it is gone
+    #[arg(long, requires = "apply")]
+    pub(in crate::face::cli) take_over: bool,
+}
+
+/// Arguments of `nrv fleet rollback`.
+#[derive(Debug, Args)]
+pub(in crate::face::cli) struct FleetRollbackArguments {
+    #[command(flatten)]
+    pub(in crate::face::cli) place: FleetPlaceArguments,
+    /// Take deliveries over that another process has begun: you know that it is gone
+    #[arg(long)]
+    pub(in crate::face::cli) take_over: bool,
 }

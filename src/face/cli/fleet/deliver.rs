@@ -12,11 +12,11 @@ use crate::{
     },
     face::{
         cli::{
-            arguments::{Cli, FleetPlaceArguments},
+            arguments::{Cli, FleetRollbackArguments},
             output::Output,
             signals,
         },
-        fleet::{Collected, CommitForm, Kind, Plan, Row, Task, Worker},
+        fleet::{Collected, CommitForm, Delivered, Kind, Plan, Row, Task, Worker},
     },
     script::remote::check_tokens,
     system::store::Store,
@@ -25,6 +25,8 @@ use crate::{
 /// The branches that were pushed or removed, those that were so before, and those that could not be.
 #[derive(Default)]
 struct Tally {
+    /// How many were tried now.
+    tried: usize,
     done: usize,
     before: usize,
     rows: Vec<Value>,
@@ -37,7 +39,9 @@ impl Tally {
         if error.code() == Code::Cancelled {
             return Err(error);
         }
-        out.say(&format!("{}: {}: {}", task.name, error.code().as_str(), escape(error.message())));
+        let hint = error.hint_text().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        out.say(&format!("{}: {}: {}{hint}", task.name, error.code().as_str(), escape(error.message())));
+        self.tried += 1;
         self.rows.push(json!({"name": task.name, "error": error}));
         // What can be tried again says less than what can't.
         let is_first = self.refused.as_ref().is_none_or(|first| first.code() == Code::Temporary);
@@ -48,7 +52,7 @@ impl Tally {
     }
 
     fn conclude(self, (verb, more): (&str, &str), out: &mut Output) -> u8 {
-        let Tally { done, before, rows, refused } = self;
+        let Tally { done, before, rows, refused, .. } = self;
         if out.is_json() {
             out.document(&json!({"branches": rows, "done": done, "before": before}));
         }
@@ -62,17 +66,18 @@ fn counted_branches(n: usize) -> String {
     if n == 1 { "1 branch".to_owned() } else { format!("{n} branches") }
 }
 
-fn worker<'w>(here: &'w Here, plan: &'w Plan, store: &'w Store) -> Worker<'w> {
+fn worker<'w>(here: &'w Here, plan: &'w Plan, store: &'w Store, take_over: bool) -> Worker<'w> {
     let options = &here.context.options;
-    Worker { head: &plan.head, store, options, take_over: false }
+    Worker { head: &plan.head, store, options, take_over }
 }
 
-/// Pushes the branches of a collection whose patches were approved, and opens their requests.
+/// Pushes the branches of a collection whose patches were approved, and opens their requests. The terms are the approved hash, the most tasks
+/// that are tried, and whether deliveries of other processes are taken over.
 pub(super) fn apply(
     (cli, here): (&Cli, &Here),
     (plan, store): (&Plan, &Store),
     collected: &Collected,
-    (approved, limit): (&str, Option<usize>),
+    (approved, limit, take_over): (&str, Option<usize>, bool),
     out: &mut Output,
 ) -> Result<u8, Error> {
     let form = form(plan)?;
@@ -82,22 +87,27 @@ pub(super) fn apply(
         return Err(Error::new(Code::StalePreimage, message).hint("look at what was collected, and approve that hash"));
     }
     check_tokens(&here.context.options.environment)?;
-    let mut client = Client::open(cli, plan.head.request.as_ref(), out)?;
-    let worker = worker(here, plan, store);
+    let mut client = Client::open(cli, here, plan.head.request.as_ref(), out)?;
+    let worker = worker(here, plan, store, take_over);
     let mut tally = Tally::default();
     let tasks: BTreeMap<_, _> = plan.tasks.iter().map(|task| (task.id, task)).collect();
     let changed = |row: &&Row| row.outcome.kind == Kind::Changed;
     let mut open = 0;
     for row in collected.rows.iter().filter(changed) {
         let Some(task) = tasks.get(&row.outcome.task) else { continue };
-        if limit.is_some_and(|limit| tally.done >= limit) {
-            open += usize::from(!is_delivered(&worker, task)?);
+        if limit.is_some_and(|limit| tally.tried >= limit) {
+            open += usize::from(!worker.is_delivered(task, form)?);
             continue;
         }
-        match deliver(&worker, (task, row), form, &mut client) {
-            Ok((delivered, is_new)) => {
-                *if is_new { &mut tally.done } else { &mut tally.before } += 1;
-                tally.rows.push(delivered);
+        match worker.deliver((task, row), form, &mut |step, command| client.run(step, command)) {
+            Ok((delivered, true)) => {
+                (tally.tried, tally.done) = (tally.tried + 1, tally.done + 1);
+                out.say(&format!("{}: {}", row.name, delivered.request.as_ref().unwrap_or(&delivered.branch)));
+                tally.rows.push(row_of(row, &delivered));
+            }
+            Ok((delivered, false)) => {
+                tally.before += 1;
+                tally.rows.push(row_of(row, &delivered));
             }
             Err(error) => tally.refuse(task, error, out)?,
         }
@@ -107,6 +117,10 @@ pub(super) fn apply(
     let code = tally.conclude((verb, &more), out);
     // A collection that lacks tasks or has failures is no success, whatever was pushed.
     Ok(if code == 0 { exit_code(collected) } else { code })
+}
+
+fn row_of(row: &Row, delivered: &Delivered) -> Value {
+    json!({"name": row.name, "branch": delivered.branch, "commit": delivered.commit, "request": delivered.request})
 }
 
 /// The form of the plan's commits.
@@ -126,7 +140,7 @@ pub(super) fn bundles(
 ) -> Result<(), Error> {
     let form = form(plan)?;
     check_tokens(&here.context.options.environment)?;
-    let worker = worker(here, plan, store);
+    let worker = worker(here, plan, store, false);
     let tasks: BTreeMap<_, _> = plan.tasks.iter().map(|task| (task.id, task)).collect();
     for row in collected.rows.iter().filter(|row| row.outcome.kind == Kind::Changed) {
         let Some(task) = tasks.get(&row.outcome.task) else { continue };
@@ -135,53 +149,33 @@ pub(super) fn bundles(
     Ok(())
 }
 
-/// Pushes one branch and opens its request; its row, and false if both was done before.
-fn deliver(
-    worker: &Worker<'_>,
-    (task, row): (&Task, &Row),
-    form: &CommitForm,
-    client: &mut Client,
-) -> Result<(Value, bool), Error> {
-    let (delivered, is_pushed) = worker.deliver(task, row, form)?;
-    let told = json!({"name": row.name, "branch": delivered.branch, "commit": delivered.commit});
-    let Some(request) = &worker.head.request else { return Ok((told, is_pushed)) };
-    let (address, is_opened) =
-        worker.request((task, &delivered), (form, request), &mut |command| client.run(command))?;
-    if is_opened {
-        client.rest();
-    }
-    let mut told = told;
-    told["request"] = json!(address);
-    Ok((told, is_pushed || is_opened))
-}
-
-/// True if nothing of a task's delivery is left to do.
-fn is_delivered(worker: &Worker<'_>, task: &Task) -> Result<bool, Error> {
-    let is_requested = worker.head.request.is_none() || worker.requested(task.id)?.is_some();
-    Ok(is_requested && worker.delivered(task.id)?.is_some())
-}
-
 /// Closes the requests and removes the branches that were pushed, where nobody has committed on them.
-pub(super) fn rollback(cli: &Cli, arguments: &FleetPlaceArguments, out: &mut Output) -> Result<u8, Error> {
+pub(super) fn rollback(cli: &Cli, arguments: &FleetRollbackArguments, out: &mut Output) -> Result<u8, Error> {
     let here = &Here::without_policy(cli)?;
     signals::listen(&here.context.options, &here.meter)?;
-    let Place { plan, store } = Place::open(here, arguments)?;
+    let Place { plan, store } = Place::open(here, &arguments.place)?;
+    let form = form(&plan)?;
     check_tokens(&here.context.options.environment)?;
-    let mut client = Client::open(cli, plan.head.request.as_ref(), out)?;
-    let worker = worker(here, &plan, &store);
+    let worker = worker(here, &plan, &store, arguments.take_over);
+    let begun = worker.begun()?;
+    if !plan.tasks.iter().any(|task| begun.contains(&task.id.to_string())) {
+        return Err(
+            Error::new(Code::NotFound, "the store has no branch of this plan").hint("look at the store's address")
+        );
+    }
+    let mut client = Client::open(cli, here, plan.head.request.as_ref(), out)?;
     let mut tally = Tally::default();
-    for task in &plan.tasks {
-        let Some(delivered) = worker.delivered(task.id)? else { continue };
-        match worker.take_back(task, &delivered, &mut |command| client.run(command)) {
-            Ok(is_removed) => {
+    for task in plan.tasks.iter().filter(|task| begun.contains(&task.id.to_string())) {
+        match worker.take_back(task, form, &mut |step, command| client.run(step, command)) {
+            Ok(None) => {}
+            Ok(Some((branch, is_removed))) => {
                 *if is_removed { &mut tally.done } else { &mut tally.before } += 1;
-                tally.rows.push(json!({"name": task.name, "branch": delivered.branch, "removed": is_removed}));
-                client.rest();
+                tally.rows.push(json!({"name": task.name, "branch": branch, "removed": is_removed}));
             }
             Err(error) => tally.refuse(task, error, out)?,
         }
     }
-    let more =
-        if tally.refused.is_some() { " The others were merged or changed: `git revert` takes them back." } else { "" };
+    let is_changed = tally.refused.as_ref().is_some_and(|error| error.code() == Code::StalePreimage);
+    let more = if is_changed { " Those with other commits stay: `git revert` takes back what was merged." } else { "" };
     Ok(tally.conclude(("removed", more), out))
 }

@@ -23,25 +23,50 @@ pub(super) fn work(here: &Here, arguments: &FleetWorkArguments, out: &mut Output
         Worker { head: &plan.head, store: &store, options: &here.context.options, take_over: arguments.take_over };
     check_tokens(&here.context.options.environment)?;
     store.check()?;
-    let mut shift = Shift { worker, is_named: is_named(arguments), code: 0, again: None, rows: Vec::new() };
-    match arguments.canary.filter(|_| !shift.is_named) {
-        None => shift.all(chosen(&plan, arguments)?, out)?,
-        Some(n) => {
-            let numbers: BTreeSet<usize> = canaries(plan.tasks.len(), n).into_iter().collect();
-            let (first, others): (Vec<_>, Vec<_>) =
-                plan.tasks.iter().cloned().enumerate().partition(|(number, _)| numbers.contains(number));
-            let tasks = |numbered: Vec<(usize, Task)>| numbered.into_iter().map(|(_, task)| task).collect::<Vec<_>>();
-            let (first, others) = (Plan { head: plan.head.clone(), tasks: tasks(first) }, tasks(others));
-            shift.all(&first.tasks, out)?;
-            if !shift.is_well() {
-                out.say("The other tasks were not begun.");
-            } else if !others.is_empty() {
-                approve(here, (&store, &first), others.len(), arguments.yes, out)?;
-                shift.all(&others, out)?;
-            }
+    let is_named = is_named(arguments);
+    let canary = arguments.canary.filter(|_| !is_named);
+    let must_do = is_named || canary.is_some();
+    let mut shift = Shift { worker, must_do, code: 0, again: None, rows: Vec::new() };
+    let worked = match canary {
+        None => shift.all(chosen(&plan, arguments)?, out),
+        Some(n) => with_canaries(here, &mut shift, (&plan, &store), (n.get(), arguments.yes), out),
+    };
+    match worked {
+        Err(error) if error.code() == Code::Cancelled => Err(error),
+        // What was done is told in any case.
+        Err(error) => {
+            let code = error.code().exit_code();
+            Shift { again: Some(error), ..shift }.conclude(out);
+            Ok(code)
         }
+        Ok(()) => Ok(shift.conclude(out)),
     }
-    shift.conclude(out)
+}
+
+/// Does some tasks first, and the others after a yes.
+fn with_canaries(
+    here: &Here,
+    shift: &mut Shift<'_>,
+    (plan, store): (&Plan, &Store),
+    (n, yes): (usize, bool),
+    out: &mut Output,
+) -> Result<(), Error> {
+    let numbers: BTreeSet<usize> = canaries(plan.tasks.len(), n).into_iter().collect();
+    let (first, others): (Vec<_>, Vec<_>) =
+        plan.tasks.iter().cloned().enumerate().partition(|(number, _)| numbers.contains(number));
+    let tasks = |numbered: Vec<(usize, Task)>| numbered.into_iter().map(|(_, task)| task).collect::<Vec<_>>();
+    let (first, others) = (Plan { head: plan.head.clone(), tasks: tasks(first) }, tasks(others));
+    shift.all(&first.tasks, out)?;
+    if !shift.is_well() {
+        out.say("The other tasks were not begun.");
+        return Ok(());
+    }
+    if others.is_empty() {
+        return Ok(());
+    }
+    approve(here, (store, &first), others.len(), yes, out)?;
+    shift.must_do = false;
+    shift.all(&others, out)
 }
 
 /// Shows what canaries have changed, and asks if the other tasks may be begun; without a yes it is an error.
@@ -71,8 +96,8 @@ fn approve(
 /// One worker's work.
 struct Shift<'w> {
     worker: Worker<'w>,
-    /// True if whoever started it named a task: there is no other to do.
-    is_named: bool,
+    /// True if a task that another worker has is to be tried again: there is no other to do.
+    must_do: bool,
     /// The code of the first run that failed or waits.
     code: u8,
     /// Why a task is to be tried again.
@@ -92,7 +117,7 @@ impl Shift<'_> {
                 }
                 Ok(Worked::Busy { until_ms }) => {
                     out.say(&format!("{}: another worker has it until {}", task.name, clock::rfc3339(until_ms)));
-                    if self.is_named && self.again.is_none() {
+                    if self.must_do && self.again.is_none() {
                         let error = Error::new(Code::Temporary, format!("another worker has the task `{}`", task.name));
                         self.again =
                             Some(error.hint("start it again later, or with `--take-over` if that worker is gone"));
@@ -115,13 +140,13 @@ impl Shift<'_> {
         self.code == 0 && self.again.is_none()
     }
 
-    fn conclude(self, out: &mut Output) -> Result<u8, Error> {
+    fn conclude(self, out: &mut Output) -> u8 {
         if out.is_json() {
             out.document(&self.rows);
         }
-        let Some(error) = self.again else { return Ok(self.code) };
+        let Some(error) = self.again else { return self.code };
         out.explain(&error);
-        Ok(Code::Temporary.exit_code())
+        Code::Temporary.exit_code()
     }
 }
 
@@ -139,11 +164,14 @@ fn part(here: &Here, arguments: &FleetWorkArguments) -> Result<Place, Error> {
     let from = number.saturating_mul(each);
     let numbers = |head: &Head| match arguments.canary {
         None => (from..head.tasks.min(from.saturating_add(each))).collect(),
-        Some(n) => canaries(head.tasks, n).into_iter().skip(from).take(each).collect(),
+        Some(n) => canaries(head.tasks, n.get()).into_iter().skip(from).take(each).collect(),
     };
     let place = Place::read(here, &arguments.place, |input| Plan::read_part(input, numbers))?;
     if place.plan.tasks.is_empty() {
-        let tasks = counted(place.plan.head.tasks, "task");
+        let tasks = match arguments.canary {
+            None => counted(place.plan.head.tasks, "task"),
+            Some(n) => format!("{} to be done first", counted(canaries(place.plan.head.tasks, n.get()).len(), "task")),
+        };
         return Err(Error::new(Code::Usage, format!("there is no task {number}: the plan has {tasks}")));
     }
     Ok(place)
