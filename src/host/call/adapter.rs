@@ -319,7 +319,8 @@ impl Recorder<'_> {
         what: &str,
         content: &impl Serialize,
     ) -> Result<FileRef, Error> {
-        let path = format!("dta/{tool}/{}.{}-{what}.json", self.folder.timestamp(), self.stem(position));
+        // The folder is the run's. A name with its time would differ in every run, and so would values that hold it.
+        let path = format!("dta/{tool}/{}-{what}.json", self.stem(position));
         let mut content = to_value(content)?;
         // The verifier reads the others, and no input with a secret comes so far.
         if matches!(what, "verify" | "samples") {
