@@ -211,6 +211,24 @@ fn a_task_that_is_done_stays_done_and_other_inputs_are_another_task() {
 }
 
 #[test]
+fn a_task_has_the_same_record_at_another_time_however_large_it_is() {
+    let fleet = Fleet::new();
+    let pages: Vec<(String, String)> = (0..80)
+        .map(|n| (format!("docs/a-page-with-a-long-name-{n}.md"), "<https://old.example.com/x>\n".to_owned()))
+        .collect();
+    let pages: Vec<(&str, &str)> = pages.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    fleet.repository("a", &pages);
+    let args = "args = { from = ['old.example.com'], to = 'https://new.example.com', glob = ['**/*.md'] }";
+    fleet.site.write("fleet.toml", format!("name = 'links'\nstore = '../store'\nscript = 'std:migrate_all_links'\n{args}\n[[repository]]\npath = '../repositories/a'\n"));
+    fleet.site.nrv(&["fleet", "plan"]).exits(0);
+    fleet.site.nrv(&["fleet", "work", "plan.jsonl"]).exits(0).says("a: 80 files changed");
+    let first = fleet.results(&[]);
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    fleet.site.nrv(&["fleet", "work", "plan.jsonl", "--store", "../other"]).exits(0);
+    assert!(fleet.results(&["--store", "../other"]) == first, "the records differ");
+}
+
+#[test]
 fn what_can_not_be_planned_says_why() {
     let fleet = Fleet::new();
     fleet.repository("a", &[("x.md", "old.example.com\n")]);

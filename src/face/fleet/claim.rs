@@ -17,6 +17,9 @@ use crate::{
 /// The most attempts at a task.
 const MOST: u32 = 10_000;
 
+/// The longest time that a task rests.
+const LONGEST_PAUSE_MS: u64 = 3_600_000;
+
 /// A number that the kernel chooses when the machine starts.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
@@ -46,16 +49,21 @@ struct GivenUp {
     code: String,
     /// The sentence.
     message: String,
+    /// When it was given up, in milliseconds since 1970.
+    #[serde(default)]
+    made_ms: u64,
 }
 
 /// The way to a task.
 pub(super) enum Taken {
     /// It is ours.
     Ours(Claim),
-    /// Another worker has it.
+    /// Another worker has it, or it rests after a failure.
     Busy {
-        /// When the claim counts no more, in milliseconds since 1970.
+        /// When it can be taken, in milliseconds since 1970.
         until_ms: u64,
+        /// True if no worker has it.
+        rests: bool,
     },
 }
 
@@ -64,6 +72,8 @@ pub(super) struct Terms<'t> {
     pub(super) store: &'t Store,
     pub(super) now_ms: u64,
     pub(super) lease_ms: u64,
+    /// How long a task rests after its first failure; twice as long after each further one.
+    pub(super) pause_ms: u64,
     /// True if whoever starts the worker knows that no other has the task.
     pub(super) take_over: bool,
 }
@@ -87,7 +97,7 @@ pub(super) fn take(terms: &Terms<'_>, task: Sha256, folder: &PrivateFolder) -> R
         let gave_up = end.is_some();
         let end: Option<GivenUp> = end.and_then(|end| serde_json::from_slice(&end).ok());
         // A worker that was told to end says nothing about the task.
-        let has_failed = end.map_or(gave_up, |end| end.code != Code::Cancelled.as_str());
+        let has_failed = end.as_ref().map_or(gave_up, |end| end.code != Code::Cancelled.as_str());
         failures = other.failures + u32::from(has_failed);
         // The next number says more than its age does.
         let is_last = terms.store.get(&key(task, attempt + 1))?.is_none();
@@ -95,7 +105,12 @@ pub(super) fn take(terms: &Terms<'_>, task: Sha256, folder: &PrivateFolder) -> R
         let until_ms = other.made_ms.min(terms.now_ms).saturating_add(terms.lease_ms);
         let has_died = !boot.is_empty() && other.boot == boot && PrivateFolder::is_left(other.folder.as_ref());
         if is_last && !gave_up && !has_died && !terms.take_over && terms.now_ms < until_ms {
-            return Ok(Taken::Busy { until_ms });
+            return Ok(Taken::Busy { until_ms, rests: false });
+        }
+        let pause_ms = terms.pause_ms.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(LONGEST_PAUSE_MS);
+        let until_ms = end.map_or(0, |end| end.made_ms.min(terms.now_ms)).saturating_add(pause_ms);
+        if is_last && gave_up && has_failed && terms.now_ms < until_ms {
+            return Ok(Taken::Busy { until_ms, rests: true });
         }
     }
     Err(Error::new(Code::InvalidInput, format!("the task {task} was begun {MOST} times"))
@@ -104,18 +119,18 @@ pub(super) fn take(terms: &Terms<'_>, task: Sha256, folder: &PrivateFolder) -> R
 
 impl Claim {
     /// Tells others that nobody works on it any more, and why it is not finished.
-    pub(super) fn give_up(&self, store: &Store, task: Sha256, why: &Error) -> Result<(), Error> {
-        self.end(store, task, why.code().as_str(), why.message())
+    pub(super) fn give_up(&self, terms: &Terms<'_>, task: Sha256, why: &Error) -> Result<(), Error> {
+        self.end(terms, task, why.code().as_str(), why.message())
     }
 
     /// Tells others that nobody works on it any more.
-    pub(super) fn release(&self, store: &Store, task: Sha256) -> Result<(), Error> {
-        self.end(store, task, "", "")
+    pub(super) fn release(&self, terms: &Terms<'_>, task: Sha256) -> Result<(), Error> {
+        self.end(terms, task, "", "")
     }
 
-    fn end(&self, store: &Store, task: Sha256, code: &str, message: &str) -> Result<(), Error> {
-        let end = GivenUp { code: code.to_owned(), message: message.to_owned() };
-        store.create(&given_up(task, self.attempt), json!(end).to_string().as_bytes()).map(drop)
+    fn end(&self, terms: &Terms<'_>, task: Sha256, code: &str, message: &str) -> Result<(), Error> {
+        let end = GivenUp { code: code.to_owned(), message: message.to_owned(), made_ms: terms.now_ms };
+        terms.store.create(&given_up(task, self.attempt), json!(end).to_string().as_bytes()).map(drop)
     }
 }
 
@@ -145,10 +160,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let store = Store::open("s", place.path(), &std::collections::BTreeMap::new()).unwrap();
         let task = Sha256::of(b"task");
-        let terms = |now_ms, take_over| Terms { store: &store, now_ms, lease_ms: 100, take_over };
+        let terms = |now_ms, take_over| Terms { store: &store, now_ms, lease_ms: 100, pause_ms: 10, take_over };
         let attempt = |taken: Taken| match taken {
             Taken::Ours(claim) => Ok((claim.attempt, claim.failures)),
-            Taken::Busy { until_ms } => Err(until_ms),
+            Taken::Busy { until_ms, .. } => Err(until_ms),
         };
         let (first, second) = (PrivateFolder::make("fleet").unwrap(), PrivateFolder::make("fleet").unwrap());
         assert_eq!(attempt(take(&terms(1000, false), task, &first).unwrap()), Ok((1, 0)));
@@ -158,7 +173,17 @@ mod tests {
         assert_eq!(attempt(take(&terms(1150, false), task, &first).unwrap()), Ok((3, 0)), "too late");
         drop(first);
         let Taken::Ours(claim) = take(&terms(1160, false), task, &second).unwrap() else { panic!("its worker died") };
-        claim.give_up(&store, task, &Error::new(Code::Temporary, "no network")).unwrap();
-        assert_eq!((claim.attempt, attempt(take(&terms(1170, false), task, &second).unwrap())), (4, Ok((5, 1))));
+        let no_network = Error::new(Code::Temporary, "no network");
+        claim.give_up(&terms(1165, false), task, &no_network).unwrap();
+        assert_eq!(
+            (claim.attempt, attempt(take(&terms(1170, true), task, &second).unwrap())),
+            (4, Err(1175)),
+            "it rests"
+        );
+        let Taken::Ours(claim) = take(&terms(1175, false), task, &second).unwrap() else { panic!("it has rested") };
+        assert_eq!((claim.attempt, claim.failures), (5, 1));
+        claim.give_up(&terms(1180, false), task, &no_network).unwrap();
+        assert_eq!(attempt(take(&terms(1199, false), task, &second).unwrap()), Err(1200), "twice as long");
+        assert_eq!(attempt(take(&terms(1200, false), task, &second).unwrap()), Ok((6, 2)));
     }
 }

@@ -215,10 +215,11 @@ impl Worker<'_> {
     fn alone<T>(&self, task: &Task, work: impl FnOnce(&PrivateFolder) -> Result<T, Error>) -> Result<T, Error> {
         let folder = PrivateFolder::make("fleet")?;
         let what = Sha256::of(format!("deliver {}", task.id).as_bytes());
-        let terms = self.terms();
-        let claim = match claim::take(&Terms { lease_ms: terms.lease_ms.max(LEASE_MS), ..terms }, what, &folder)? {
+        // Who delivers it again has looked at what failed.
+        let terms = || Terms { lease_ms: LEASE_MS, pause_ms: 0, ..self.terms() };
+        let claim = match claim::take(&terms(), what, &folder)? {
             Taken::Ours(claim) => claim,
-            Taken::Busy { until_ms } => {
+            Taken::Busy { until_ms, .. } => {
                 let message = format!("another process delivers it, until {} at the latest", clock::rfc3339(until_ms));
                 return Err(Error::new(Code::Temporary, message)
                     .hint("start it again later, or with `--take-over` if that process is gone"));
@@ -226,8 +227,8 @@ impl Worker<'_> {
         };
         let done = work(&folder);
         match &done {
-            Ok(_) => claim.release(self.store, what)?,
-            Err(error) => drop(claim.give_up(self.store, what, error)),
+            Ok(_) => claim.release(&terms(), what)?,
+            Err(error) => drop(claim.give_up(&terms(), what, error)),
         }
         done
     }

@@ -36,6 +36,9 @@ pub struct Manifest {
     /// How often a task that could not be done for a temporary reason is tried again.
     #[serde(default = "retries")]
     pub retries: u32,
+    /// The seconds that such a task rests before the first retry; twice as long before each further one.
+    #[serde(default = "retry_pause_s")]
+    pub retry_pause_s: u32,
     /// The minutes after which another worker may take a task over from one that is not known to have died.
     #[serde(default = "lease_minutes")]
     pub lease_minutes: u32,
@@ -117,6 +120,10 @@ fn retries() -> u32 {
     3
 }
 
+fn retry_pause_s() -> u32 {
+    30
+}
+
 fn lease_minutes() -> u32 {
     60
 }
@@ -134,7 +141,7 @@ impl Manifest {
         let manifest: Manifest = toml_edit::de::from_str(text)
             .map_err(|error| wrong(&error.to_string()).hint("`nrv docs fleets` shows every key"))?;
         if !is_name(&manifest.name) {
-            return Err(wrong("`name` has other characters than letters, digits, `-` and `_`, or more than 64"));
+            return Err(wrong("`name` has other characters than letters, digits, `-`, `_` and `.`, or more than 64"));
         }
         if manifest.lease_minutes == 0 {
             return Err(wrong("`lease_minutes` is 0: a worker could keep no task"));
@@ -187,7 +194,10 @@ impl Repository {
             Error::new(Code::InvalidInput, format!("the repository `{}` is wrong: {why}", place.escape_debug()))
         };
         match (&self.url, &self.path) {
-            (Some(url), None) => check_address(url).map_err(|why| wrong(&why))?,
+            (Some(url), None) => check_address(url).map_err(|why| {
+                wrong(&why)
+                    .hint("an address begins with `https://`, `ssh://` or `file:///`; a folder is given as `path`")
+            })?,
             (None, Some(_)) => {}
             (None, None) | (Some(_), Some(_)) => return Err(wrong("it has either a `url` or a `path`")),
         }

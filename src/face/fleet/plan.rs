@@ -49,6 +49,9 @@ pub struct Head {
     pub grants: Vec<String>,
     /// How often a task that could not be done for a temporary reason is tried again.
     pub retries: u32,
+    /// The seconds that a task rests after its first failure for a temporary reason.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retry_pause_s: u32,
     /// Minutes after which a claim counts no more.
     pub lease_minutes: u32,
     /// The most megabytes of a clone.
@@ -69,6 +72,11 @@ pub struct Head {
     pub tasks: usize,
     /// The hash of the other fields.
     pub seal: Option<Sha256>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form of functions that serde calls")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 /// One task: the script on one commit of one repository, or on a shard of it.
@@ -274,6 +282,7 @@ pub(super) mod tests {
             policy: PolicyText { file: "nrv.toml".to_owned(), text: String::new() },
             grants: Vec::new(),
             retries: 3,
+            retry_pause_s: 0,
             lease_minutes: 60,
             clone_mb: 100,
             commit: None,

@@ -66,6 +66,7 @@ pub fn resolve(
         policy: policy_text(context, manifest)?,
         grants,
         retries: manifest.retries,
+        retry_pause_s: manifest.retry_pause_s,
         lease_minutes: manifest.lease_minutes,
         clone_mb: manifest.clone_mb,
         commit: manifest.commit.clone(),
@@ -189,10 +190,14 @@ fn of_repository(
     let task = |name: String, shard: Option<&String>| {
         let mut args: Map<String, Value> = manifest.args.clone();
         args.extend(one.args.clone());
-        if let (Some(argument), Some(glob)) = (&manifest.shard_arg, shard) {
-            args.insert(argument.clone(), json!(glob));
-        }
-        let args = complete(header, &[], Some(&Value::Object(args)))
+        let with = |glob: Option<Value>| {
+            let mut args = args.clone();
+            args.extend(manifest.shard_arg.clone().zip(glob));
+            complete(header, &[], Some(&Value::Object(args)))
+        };
+        // Some scripts take one glob, some a list.
+        let args = with(shard.map(|glob| json!(glob)))
+            .or_else(|error| shard.map_or(Err(error), |glob| with(Some(json!([glob])))))
             .map_err(|error| Error::new(error.code(), format!("the arguments of `{name}`: {}", error.message())))?;
         let task = Task {
             id: shared,

@@ -46,10 +46,12 @@ pub struct Worker<'w> {
 pub enum Worked {
     /// The task is done, with this outcome. False if another worker was first, or the task was done before.
     Done(Box<Outcome>, bool),
-    /// Another worker has it.
+    /// Another worker has it, or it rests after a failure.
     Busy {
-        /// When its claim counts no more, in milliseconds since 1970.
+        /// When it can be taken, in milliseconds since 1970.
         until_ms: u64,
+        /// True if no worker has it.
+        rests: bool,
     },
 }
 
@@ -73,7 +75,7 @@ impl Worker<'_> {
         let folder = PrivateFolder::make("fleet")?;
         let claim = match claim::take(&self.terms(), task.id, &folder)? {
             Taken::Ours(claim) => claim,
-            Taken::Busy { until_ms } => return Ok(Worked::Busy { until_ms }),
+            Taken::Busy { until_ms, rests } => return Ok(Worked::Busy { until_ms, rests }),
         };
         // Whoever had it may have finished it since the look above.
         if claim.attempt > 1
@@ -86,7 +88,7 @@ impl Worker<'_> {
             // The worker is to end, and the task is for the next one.
             Err(error) if error.code() == Code::Cancelled || claim.failures < self.head.retries => {
                 // Where that can't be told, the claim ends with its worker or its lease.
-                let _ = claim.give_up(self.store, task.id, &error);
+                let _ = claim.give_up(&self.terms(), task.id, &error);
                 Err(error)
             }
             Err(error) => self.finish(failed(task, &claim, &error, folder.path())),
@@ -99,6 +101,7 @@ impl Worker<'_> {
             store: self.store,
             now_ms: self.options.clock.now_ms(),
             lease_ms: u64::from(self.head.lease_minutes) * 60_000,
+            pause_ms: u64::from(self.head.retry_pause_s) * 1000,
             take_over: self.take_over,
         }
     }

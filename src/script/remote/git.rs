@@ -156,7 +156,9 @@ impl Git<'_> {
         })?;
         let said = shown(&String::from_utf8_lossy(&done.stderr.head), environment);
         let full = ["No space left on device", "Out of diskspace"].iter().any(|words| said.contains(words));
-        let refused = ["not our ref", "fsck error", "File too large"].iter().any(|words| said.contains(words));
+        let refused = ["not our ref", "fsck error", "File too large", "invalid index-pack output"]
+            .iter()
+            .any(|words| said.contains(words));
         Err(match (done.cancelled, done.timed_out, done.exceeded, done.status) {
             (true, ..) => Error::new(Code::Cancelled, "git was cancelled"),
             (_, true, ..) => Error::new(Code::Temporary, format!("it took longer than {PATIENCE_MS} ms")),
@@ -208,7 +210,7 @@ pub fn hardened(git_folder: &str) -> Vec<String> {
     ["--git-dir", git_folder].into_iter().chain(settings).map(str::to_owned).collect()
 }
 
-/// What git says, as one line without secrets: a server can repeat what it was sent. Of many lines the last ones have the reason.
+/// The message of git, as one line without secrets: a server can repeat what it was sent. Of many lines the last ones have the reason.
 fn shown(said: &str, environment: &BTreeMap<String, String>) -> String {
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default().join("; ");

@@ -49,7 +49,9 @@ fn a_repository_that_can_not_be_reached_is_tried_again_and_then_recorded() {
     let fleet = Fleet::new();
     fleet.repository("a", &[("x.md", "old.example.com\n")]);
     fleet.repository("b", &[("x.md", "old.example.com\n")]);
-    fleet.plan("retries = 2\n").exits(0);
+    fleet.plan("retries = 9\n").exits(0);
+    fleet.site.write("resting.jsonl", fleet.site.read("plan.jsonl"));
+    fleet.plan("retries = 2\nretry_pause_s = 0\n").exits(0);
     let away = fleet.beside("away");
     let repository = fleet.beside("repositories").join("a");
     std::fs::rename(&repository, &away).unwrap();
@@ -60,6 +62,9 @@ fn a_repository_that_can_not_be_reached_is_tried_again_and_then_recorded() {
     // The first attempt and two more.
     fleet.site.nrv(&["fleet", "work", "plan.jsonl", "--task", "a"]).exits(75).says("a: failed: temporary");
     assert_eq!(fleet.collected(&[])["groups"][0]["code"], "temporary");
+    let rests = ["fleet", "work", "resting.jsonl", "--task", "a", "--store", "../resting"];
+    fleet.site.nrv(&rests).exits(75).says("not done now");
+    fleet.site.nrv(&rests).exits(75).says("a: it rests after a failure until");
     // Another store knows nothing of that, and there it comes back in time.
     let elsewhere = ["fleet", "work", "plan.jsonl", "--store", "../other"];
     fleet.site.nrv(&elsewhere).exits(75);

@@ -115,12 +115,19 @@ impl Shift<'_> {
                     self.code = if self.code == 0 { outcome.exit_code } else { self.code };
                     self.rows.push(*outcome);
                 }
-                Ok(Worked::Busy { until_ms }) => {
-                    out.say(&format!("{}: another worker has it until {}", task.name, clock::rfc3339(until_ms)));
-                    if self.must_do && self.again.is_none() {
-                        let error = Error::new(Code::Temporary, format!("another worker has the task `{}`", task.name));
-                        self.again =
-                            Some(error.hint("start it again later, or with `--take-over` if that worker is gone"));
+                Ok(Worked::Busy { until_ms, rests }) => {
+                    let until = clock::rfc3339(until_ms);
+                    let (what, hint) = match rests {
+                        true => ("it rests after a failure", "start it again after that time"),
+                        false => (
+                            "another worker has it",
+                            "start it again later, or with `--take-over` if that worker is gone",
+                        ),
+                    };
+                    out.say(&format!("{}: {what} until {until}", task.name));
+                    if self.again.is_none() && (self.must_do || rests) {
+                        let error = Error::new(Code::Temporary, format!("`{}` can't be done now: {what}", task.name));
+                        self.again = Some(error.hint(hint));
                     }
                 }
                 Err(error) if matches!(error.code(), Code::Cancelled | Code::BudgetExhausted) => return Err(error),
