@@ -241,6 +241,8 @@ fn what_can_not_be_planned_says_why() {
     let branch =
         |name: &str| format!("[[repository]]\npath = '../repositories/a'\nname = '{name}'\nbranch = 'other'\n");
     fleet.plan(&[branch("b"), branch("c")].concat()).exits(1).says("(nor can `c` be planned)");
+    let twice = "[[repository]]\npath = '../repositories/a'\nname = 'again'\nargs = { glob = '*.md' }\n";
+    fleet.plan(&[delivered::FORM, twice].concat()).exits(1).says("the same branch of the same repository");
     fleet.plan("policy = 'missing.toml'\n").exits(1).says("missing.toml");
     fleet.plan("args = { x = 1 }\n").exits(1).says("fleet.toml");
     fleet.site.write("links.rhai", format!("{LINKS}\n// edited\n"));

@@ -78,6 +78,13 @@ pub(super) struct Terms<'t> {
     pub(super) take_over: bool,
 }
 
+impl Terms<'_> {
+    /// When a time of another machine has passed for so long. Its clock may be ahead, but by no more than that time.
+    fn until_ms(&self, made_ms: u64, for_ms: u64) -> u64 {
+        if made_ms > self.now_ms.saturating_add(for_ms) { 0 } else { made_ms.saturating_add(for_ms) }
+    }
+}
+
 /// Claims a task, and takes it over from a worker that has died, gave it up or has had it for too long.
 pub(super) fn take(terms: &Terms<'_>, task: Sha256, folder: &PrivateFolder) -> Result<Taken, Error> {
     let (boot, folder) = (boot(), folder.path().display().to_string());
@@ -98,17 +105,16 @@ pub(super) fn take(terms: &Terms<'_>, task: Sha256, folder: &PrivateFolder) -> R
         let end: Option<GivenUp> = end.and_then(|end| serde_json::from_slice(&end).ok());
         // A worker that was told to end says nothing about the task.
         let has_failed = end.as_ref().map_or(gave_up, |end| end.code != Code::Cancelled.as_str());
-        failures = other.failures + u32::from(has_failed);
+        failures = other.failures.saturating_add(u32::from(has_failed));
         // The next number says more than its age does.
         let is_last = terms.store.get(&key(task, attempt + 1))?.is_none();
-        // The clock of another machine may be ahead.
-        let until_ms = other.made_ms.min(terms.now_ms).saturating_add(terms.lease_ms);
+        let until_ms = terms.until_ms(other.made_ms, terms.lease_ms);
         let has_died = !boot.is_empty() && other.boot == boot && PrivateFolder::is_left(other.folder.as_ref());
         if is_last && !gave_up && !has_died && !terms.take_over && terms.now_ms < until_ms {
             return Ok(Taken::Busy { until_ms, rests: false });
         }
         let pause_ms = terms.pause_ms.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(LONGEST_PAUSE_MS);
-        let until_ms = end.map_or(0, |end| end.made_ms.min(terms.now_ms)).saturating_add(pause_ms);
+        let until_ms = end.map_or(0, |end| terms.until_ms(end.made_ms, pause_ms));
         if is_last && gave_up && has_failed && terms.now_ms < until_ms {
             return Ok(Taken::Busy { until_ms, rests: true });
         }
@@ -161,6 +167,7 @@ mod tests {
         let store = Store::open("s", place.path(), &std::collections::BTreeMap::new()).unwrap();
         let task = Sha256::of(b"task");
         let terms = |now_ms, take_over| Terms { store: &store, now_ms, lease_ms: 100, pause_ms: 10, take_over };
+        let first_of_others = || PrivateFolder::make("fleet").unwrap();
         let attempt = |taken: Taken| match taken {
             Taken::Ours(claim) => Ok((claim.attempt, claim.failures)),
             Taken::Busy { until_ms, .. } => Err(until_ms),
@@ -185,5 +192,12 @@ mod tests {
         claim.give_up(&terms(1180, false), task, &no_network).unwrap();
         assert_eq!(attempt(take(&terms(1199, false), task, &second).unwrap()), Err(1200), "twice as long");
         assert_eq!(attempt(take(&terms(1200, false), task, &second).unwrap()), Ok((6, 2)));
+        // Clocks that are ahead end nothing early and keep nothing for ever.
+        assert_eq!(attempt(take(&terms(1150, false), task, &first_of_others()).unwrap()), Err(1300));
+        assert_eq!(
+            attempt(take(&terms(1000, false), task, &first_of_others()).unwrap()),
+            Ok((7, 2)),
+            "no clock is so far ahead"
+        );
     }
 }

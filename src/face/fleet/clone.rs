@@ -144,7 +144,7 @@ impl<'a> Clone<'a> {
         let to = format!("{commit}:{name}");
         let words: Vec<&str> = words.iter().map(String::as_str).chain(["--", url, &to]).collect();
         let pushed = self.run(&words);
-        pushed.map(drop).map_err(|error| self.not_pushed(url, branch, error))
+        pushed.map(drop).or_else(|error| self.not_pushed(url, (branch, commit), error))
     }
 
     /// True if a branch is at the commit that was pushed; false if it is gone.
@@ -169,7 +169,10 @@ impl<'a> Clone<'a> {
         let mut arguments = hardened(&git_folder);
         let lease = format!("--force-with-lease={name}:{commit}");
         arguments.extend(["push", "--quiet", "--no-verify", &lease, "--", url, &format!(":{name}")].map(str::to_owned));
-        git.run(arguments).map(drop).map_err(|error| Error::new(Code::Temporary, error.message().to_owned()))
+        git.run(arguments).map(drop).or_else(|error| match Clone::is_there(git, url, commit, branch)? {
+            false => Ok(()),
+            true => Err(Error::new(Code::Temporary, error.message().to_owned())),
+        })
     }
 
     /// The commit of a branch of a repository; none if there is no such branch.
@@ -179,14 +182,21 @@ impl<'a> Clone<'a> {
         Ok(rows.split_once('\t').map(|(commit, _)| commit.to_owned()))
     }
 
-    fn not_pushed(&self, url: &str, branch: &str, error: Error) -> Error {
-        match self.branch(url, branch) {
+    /// True if a repository has a branch at that commit.
+    pub(super) fn has(&self, url: &str, (branch, commit): (&str, &str)) -> Result<bool, Error> {
+        Ok(self.branch(url, branch)?.is_some_and(|found| found == commit))
+    }
+
+    fn not_pushed(&self, url: &str, (branch, commit): (&str, &str), error: Error) -> Result<(), Error> {
+        Err(match self.branch(url, branch) {
+            // The push came through, and its answer was lost.
+            Ok(Some(found)) if found == commit => return Ok(()),
             Ok(Some(_)) => {
                 Error::new(Code::StalePreimage, format!("the repository has a branch `{branch}` at another commit"))
             }
             _ if error.code() == Code::Cancelled => error,
             _ => Error::new(Code::Temporary, format!("the branch can't be pushed: {}", error.message())),
-        }
+        })
     }
 
     fn run(&self, words: &[&str]) -> Result<String, Error> {

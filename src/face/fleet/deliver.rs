@@ -14,7 +14,7 @@ use super::{
     collect::Row,
     form::{CommitForm, RequestForm},
     plan::Task,
-    request::{Values, address},
+    request::{Values, address, form_of},
     result::{self, Part},
     work::Worker,
 };
@@ -35,8 +35,8 @@ const BEGUN: &str = "deliveries";
 /// The most deliveries of a task.
 const MOST: u32 = 1000;
 
-/// Another process counts as dead if it holds a delivery for so long: longer than its commands together can take.
-const LEASE_MS: u64 = 3_600_000;
+/// Another process counts as dead if it holds a delivery for so long: its commands have ten minutes each.
+const LEASE_MS: u64 = 4 * 3_600_000;
 
 /// A branch that was pushed, or is about to be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +48,8 @@ pub struct Delivered {
     pub branch: String,
     /// The commit on it.
     pub commit: String,
+    /// The hash of the patch and of the form of its commit.
+    pub of: Sha256,
     /// The change request, as the client prints it; none if none is wanted or it is not open yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
@@ -64,13 +66,6 @@ pub enum Step {
 
 /// Runs the client of a forge; what it prints.
 pub type Command<'c> = dyn FnMut(Step, &[String]) -> Result<String, Error> + 'c;
-
-/// The form for one task: each shard of a repository has a branch of its own.
-fn form_of(form: &CommitForm, task: &Task) -> CommitForm {
-    let number = task.name.rsplit_once('-').filter(|_| task.shard.is_some()).map(|(_, number)| number);
-    let branch = number.map_or_else(|| form.branch.clone(), |number| format!("{}-{number}", form.branch));
-    CommitForm { branch, ..form.clone() }
-}
 
 /// A delivery of a task, by its number.
 struct Delivery<'w> {
@@ -91,27 +86,26 @@ impl Worker<'_> {
         command: &mut Command<'_>,
     ) -> Result<(Delivered, bool), Error> {
         let form = &form_of(form, task);
-        let delivery = self.delivery(task)?;
-        if let Some(done) = delivery.done(form)? {
+        if let Some(done) = self.delivery(task)?.done(row, form)? {
             return Ok((done, false));
         }
         self.alone(task, |folder| {
+            // Another process may have gone on since the look above.
+            let delivery = self.delivery(task)?;
+            if let Some(done) = delivery.done(row, form)? {
+                return Ok((done, false));
+            }
             // A client that does not work stops the delivery before anything is pushed.
             let request = self.head.request.as_ref();
             let found = request.map(|request| delivery.find((form, request), command)).transpose()?.flatten();
-            let (branch, pushed) = match delivery.noted::<Delivered>("delivered")? {
-                Some(pushed) => (pushed, true),
+            let (delivery, branch, is_new) = match delivery.noted::<Delivered>("delivered")? {
+                Some(branch) => (delivery, branch, false),
                 None => {
-                    let surroundings = self.surroundings();
-                    let (clone, commit) = self.committed((task, row), form, folder, &surroundings)?;
-                    let branch = Delivered { task: task.id, branch: form.branch.clone(), commit, request: None };
-                    delivery.note(BEGUN, &branch)?;
-                    clone.push(&task.url, &branch.commit, form)?;
-                    delivery.note("delivered", &branch)?;
-                    (branch, false)
+                    let (delivery, branch) = self.push(delivery, row, form, folder)?;
+                    (delivery, branch, true)
                 }
             };
-            let Some(request) = request else { return Ok((branch, !pushed)) };
+            let Some(request) = request else { return Ok((branch, is_new)) };
             let opened = match found {
                 Some(found) => found,
                 None => delivery.open((form, request), &branch.commit, command)?,
@@ -122,9 +116,41 @@ impl Worker<'_> {
         })
     }
 
+    /// Pushes the branch of a delivery, and notes it before and after. A push that was refused is no delivery.
+    fn push<'w>(
+        &self,
+        mut delivery: Delivery<'w>,
+        row: &Row,
+        form: &CommitForm,
+        folder: &PrivateFolder,
+    ) -> Result<(Delivery<'w>, Delivered), Error> {
+        let task = delivery.task;
+        let surroundings = self.surroundings();
+        let (clone, commit) = self.committed((task, row), form, folder, &surroundings)?;
+        let branch =
+            Delivered { task: task.id, branch: form.branch.clone(), commit, of: content(row, form)?, request: None };
+        if let Some(begun) = delivery.noted::<Delivered>(BEGUN)?.filter(|begun| *begun != branch) {
+            // It was begun with another commit, by a process that did not come to its end.
+            if clone.has(&task.url, (&begun.branch, &begun.commit))? {
+                return Err(otherwise(&begun));
+            }
+            delivery.note("taken-back", &begun)?;
+            delivery = Delivery { number: delivery.number + 1, ..delivery };
+        }
+        delivery.note(BEGUN, &branch)?;
+        if let Err(error) = clone.push(&task.url, &branch.commit, form) {
+            if error.code() == Code::StalePreimage {
+                delivery.note("taken-back", &branch)?;
+            }
+            return Err(error);
+        }
+        delivery.note("delivered", &branch)?;
+        Ok((delivery, branch))
+    }
+
     /// True if nothing of a task's delivery is left to do.
-    pub fn is_delivered(&self, task: &Task, form: &CommitForm) -> Result<bool, Error> {
-        self.delivery(task)?.done(&form_of(form, task)).map(|done| done.is_some())
+    pub fn is_delivered(&self, (task, row): (&Task, &Row), form: &CommitForm) -> Result<bool, Error> {
+        self.delivery(task)?.done(row, &form_of(form, task)).map(|done| done.is_some())
     }
 
     /// The tasks whose delivery was begun, by their ids. An error if the store can't be listed.
@@ -144,30 +170,35 @@ impl Worker<'_> {
         command: &mut Command<'_>,
     ) -> Result<Option<(String, bool)>, Error> {
         let form = &form_of(form, task);
-        let delivery = self.delivery(task)?;
-        let Some(branch) = delivery.noted::<Delivered>(BEGUN)? else { return Ok(None) };
-        if branch.branch != form.branch {
-            return Err(Error::new(Code::StalePreimage, format!("the branch was `{}` then", branch.branch))
-                .hint("roll back with the plan that pushed it"));
-        }
-        if self.head.request.is_none()
-            && let Some(Delivered { request: Some(request), .. }) = delivery.noted("requested")?
-        {
-            return Err(Error::new(
-                Code::StalePreimage,
-                format!("`{request}` was opened, and the plan has no `request`"),
-            )
-            .hint("roll back with the plan that opened it"));
-        }
         self.alone(task, |folder| {
+            let delivery = self.delivery(task)?;
+            let pushed = delivery.noted::<Delivered>("delivered")?;
+            let is_known = pushed.is_some();
+            let Some(branch) = pushed.map_or_else(|| delivery.noted(BEGUN), |pushed| Ok(Some(pushed)))? else {
+                return Ok(None);
+            };
+            let requested = delivery.noted::<Delivered>("requested")?.and_then(|requested| requested.request);
+            self.check_plan(form, &branch, requested.as_deref())?;
             let surroundings = self.surroundings();
             let git = Git { place: folder.path(), limits: super::resolve::LIMITS, surroundings: &surroundings };
-            let is_there = Cloned::is_there(&git, &task.url, &branch.commit, &branch.branch)?;
+            let is_there = match Cloned::is_there(&git, &task.url, &branch.commit, &branch.branch) {
+                Err(error) if error.code() == Code::StalePreimage => {
+                    // The branch is another's, or is so by now, and stays; nothing is left to take back.
+                    let is_left = is_known && delivery.noted::<Delivered>("taking-back")?.is_none();
+                    if !is_left {
+                        delivery.note("taken-back", &branch)?;
+                    }
+                    return if is_known { Err(error) } else { Ok(None) };
+                }
+                found => found?,
+            };
+            let request = self.head.request.as_ref();
+            let found = request.map(|request| delivery.find((form, request), command)).transpose()?.flatten();
+            // The request that is known to be ours, or one of a branch that is.
+            let ours = found.and_then(|found| requested.or_else(|| is_there.then_some(found)));
             delivery.note("taking-back", &branch)?;
-            if let Some(request) = &self.head.request
-                && let Some(found) = delivery.find((form, request), command)?
-            {
-                let values = Values { task, form, commit: &branch.commit, request: &found };
+            if let (Some(request), Some(ours)) = (request, ours) {
+                let values = Values { task, form, commit: &branch.commit, request: &ours };
                 command(Step::Change, &values.filled(&request.close))?;
             }
             if is_there {
@@ -176,6 +207,21 @@ impl Worker<'_> {
             delivery.note("taken-back", &branch)?;
             Ok(Some((branch.branch.clone(), is_there)))
         })
+    }
+
+    /// An error if the plan is not the one that pushed a branch or opened its request.
+    fn check_plan(&self, form: &CommitForm, branch: &Delivered, requested: Option<&str>) -> Result<(), Error> {
+        if branch.branch != form.branch {
+            return Err(Error::new(Code::StalePreimage, format!("the branch was `{}` then", branch.branch))
+                .hint("roll back with the plan that pushed it"));
+        }
+        match requested.filter(|_| self.head.request.is_none()) {
+            None => Ok(()),
+            Some(request) => {
+                Err(Error::new(Code::StalePreimage, format!("`{request}` was opened, and the plan has no `request`"))
+                    .hint("roll back with the plan that opened it"))
+            }
+        }
     }
 
     /// A bundle of git with the patch of a task as a commit on a branch, for those who have the task's commit.
@@ -234,22 +280,33 @@ impl Worker<'_> {
     }
 }
 
+/// The hash of the patch of a task and of the form of its commit.
+fn content(row: &Row, form: &CommitForm) -> Result<Sha256, Error> {
+    json::sha256(&(row.outcome.patch, form))
+}
+
+fn otherwise(before: &Delivered) -> Error {
+    Error::new(Code::StalePreimage, format!("it was pushed as `{}` with another commit before", before.branch))
+        .hint("take that back with the plan that pushed it")
+}
+
 impl Delivery<'_> {
     /// The delivery, if nothing of it is left to do.
     ///
-    /// `stale_preimage` if it has another branch than the plan, or is being taken back.
-    fn done(&self, form: &CommitForm) -> Result<Option<Delivered>, Error> {
-        let last = if self.worker.head.request.is_some() { "requested" } else { "delivered" };
-        let Some(begun) = self.noted::<Delivered>(BEGUN)? else { return Ok(None) };
-        if begun.branch != form.branch {
-            return Err(Error::new(Code::StalePreimage, format!("it was pushed as `{}` before", begun.branch))
-                .hint("take that back with the plan that pushed it"));
-        }
+    /// `stale_preimage` if it was delivered in another form, or is being taken back.
+    fn done(&self, row: &Row, form: &CommitForm) -> Result<Option<Delivered>, Error> {
         if self.noted::<Delivered>("taking-back")?.is_some() {
             return Err(Error::new(Code::StalePreimage, "it was taken back in part")
                 .hint("finish that with `nrv fleet rollback`"));
         }
-        self.noted(last)
+        let Some(pushed) = self.noted::<Delivered>("delivered")? else { return Ok(None) };
+        if pushed.of != content(row, form)? {
+            return Err(otherwise(&pushed));
+        }
+        match self.worker.head.request {
+            Some(_) => self.noted("requested"),
+            None => Ok(Some(pushed)),
+        }
     }
 
     /// The open request of the branch, if there is one.

@@ -79,7 +79,9 @@ impl RequestForm {
             if command.first().is_some_and(|program| named(program).next().is_some()) {
                 return Err(format!("the program of `request.{key}` depends on the repository"));
             }
-            let known = if key == "close" { NAMES } else { &NAMES[..NAMES.len() - 1] };
+            let is_known = |name: &str| NAMES.contains(&name) && (name != "request" || key == "close");
+            let known: Vec<&str> =
+                NAMES.iter().copied().filter(|name| is_known(name) && (*name != "commit" || key != "find")).collect();
             let used: Vec<&str> = command.iter().flat_map(|word| named(word)).collect();
             if let Some(name) = used.iter().find(|name| !known.contains(name)) {
                 return Err(format!("`{{{name}}}` in `request.{key}` stands for nothing: {} do", known.join(", ")));

@@ -1,4 +1,4 @@
-//! Commands of change requests with the values of one task.
+//! The commit and the commands of change requests, with the values of one task.
 
 use url::Url;
 
@@ -60,6 +60,13 @@ impl Values<'_> {
     }
 }
 
+/// The form for one task: each shard of a repository has a branch of its own.
+pub(super) fn form_of(form: &CommitForm, task: &Task) -> CommitForm {
+    let number = task.name.rsplit_once('-').filter(|_| task.shard.is_some()).map(|(_, number)| number);
+    let branch = number.map_or_else(|| form.branch.clone(), |number| format!("{}-{number}", form.branch));
+    CommitForm { branch, ..form.clone() }
+}
+
 /// The longest address of a request.
 const LONGEST: usize = 2000;
 
@@ -68,14 +75,15 @@ const LONGEST: usize = 2000;
 /// `command_failed` if that is something else, such as a sentence.
 pub(super) fn address(key: &str, printed: &str) -> Result<Option<String>, Error> {
     let Some(line) = printed.lines().rev().map(str::trim).find(|line| !line.is_empty()) else { return Ok(None) };
-    let is_address =
-        line.len() <= LONGEST && !line.starts_with('-') && line.chars().all(|c| !c.is_whitespace() && !c.is_control());
+    let has_password = Url::parse(line).is_ok_and(|url| url.password().is_some());
+    let is_word = !line.starts_with('-') && line.chars().all(|c| !c.is_whitespace() && !c.is_control());
+    let is_address = is_word && !has_password && line.len() <= LONGEST;
     match is_address {
         true => Ok(Some(line.to_owned())),
+        // What it printed may hold what nobody may see.
         false => {
-            let shown: String = line.chars().take(80).collect();
-            let message = format!("`request.{key}` printed something else than an address: {}", shown.escape_debug());
-            Err(Error::new(Code::CommandFailed, message).hint("its last line has to be the request, as one word"))
+            Err(Error::new(Code::CommandFailed, format!("`request.{key}` printed something else than an address"))
+                .hint("its last line has to be the request, as one word without a password"))
         }
     }
 }
@@ -114,7 +122,9 @@ mod tests {
     fn an_address_is_one_word_of_the_last_line() {
         assert_eq!(address("open", "Opening it\n\nhttps://x/1\n").unwrap().as_deref(), Some("https://x/1"));
         assert_eq!(address("find", " \n").unwrap(), None);
-        for printed in ["No open requests match", "--delete-branch", "\u{1b}[1mx", &"x".repeat(3000)] {
+        for printed in
+            ["No open requests match", "https://x:word@forge/1", "--delete-branch", "\u{1b}[1mx", &"x".repeat(3000)]
+        {
             assert_eq!(address("find", printed).unwrap_err().code(), Code::CommandFailed, "{printed}");
         }
     }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{
     manifest::{Manifest, PolicyText, Repository},
     plan::{FORMAT, Head, Plan, Task, check_names},
+    request::form_of,
 };
 use crate::{
     base::{
@@ -93,6 +94,13 @@ pub fn resolve(
         return Err(Error::new(Code::InvalidInput, message).hint("name each repository once"));
     }
     check_names(&tasks)?;
+    if let Some(form) = &manifest.commit {
+        let mut branches = BTreeSet::new();
+        if let Some(twice) = tasks.iter().find(|task| !branches.insert((&task.url, form_of(form, task).branch))) {
+            let message = format!("the task `{}` has the same branch of the same repository as another", twice.name);
+            return Err(Error::new(Code::InvalidInput, message).hint("name each repository once"));
+        }
+    }
     let max_failures = manifest.max_failures.as_ref().and_then(|most| most.of(tasks.len()));
     let ids: Vec<Sha256> = tasks.iter().map(|task| task.id).collect();
     let head = Head { tasks: tasks.len(), max_failures, set: Some(json::sha256(&ids)?), ..head };

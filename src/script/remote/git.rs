@@ -1,7 +1,11 @@
 //! `git` below a supervisor, with an environment and a configuration of its own: no configuration of the user or the system, no hook, no
 //! template, no filter, no submodule, no credential helper of the user, and the protocols https, ssh and file only.
 
-use std::{collections::BTreeMap, path::Path, sync::atomic::AtomicBool};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::atomic::AtomicBool,
+};
 
 use super::{
     source::{GitSource, PROTOCOLS},
@@ -213,8 +217,9 @@ pub fn hardened(git_folder: &str) -> Vec<String> {
 /// The message of git, as one line without secrets: a server can repeat what it was sent. Of many lines the last ones have the reason.
 fn shown(said: &str, environment: &BTreeMap<String, String>) -> String {
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default().join("; ");
-    token::without_secrets(&last, environment)
+    // Those of two processes come in any order.
+    let last: BTreeSet<&str> = lines.iter().rev().take(LINES).copied().collect();
+    token::without_secrets(&last.into_iter().collect::<Vec<_>>().join("; "), environment)
 }
 
 fn words(words: &[&str]) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use url::Url;
 
 use crate::base::error::{Code, Error};
@@ -17,7 +18,7 @@ const HELD: &str = "NRV_GIT_TOKEN";
 const USER: &str = "x-access-token";
 
 /// Words in the names of variables whose values nobody may see, and the length from which a value is a secret.
-const SECRET: &[&str] = &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "ACCESS_KEY"];
+const SECRET: &[&str] = &["TOKEN", "SECRET", "PASS", "KEY", "CREDENTIAL", "_PAT"];
 const SHORTEST: usize = 8;
 
 /// One entry of the setting.
@@ -31,10 +32,17 @@ struct Entry<'e> {
 pub fn without_secrets(text: &str, environment: &BTreeMap<String, String>) -> String {
     let is_secret = |name: &str| SECRET.iter().any(|word| name.to_ascii_uppercase().contains(word));
     let own = entries(environment).unwrap_or_default();
+    // As a header of HTTP has it.
+    let headers: Vec<String> =
+        own.iter().map(|entry| STANDARD.encode(format!("{}:{}", entry.user, entry.token))).collect();
     let values =
-        environment.iter().filter(|(name, _)| is_secret(name) && *name != TOKENS).map(|(_, value)| value.trim());
-    let values = values.chain(own.iter().map(|entry| entry.token)).filter(|value| value.len() >= SHORTEST);
-    values.fold(text.to_owned(), |text, value| text.replace(value, "[key]"))
+        environment.iter().filter(|(name, _)| is_secret(name) && *name != TOKENS).map(|(_, value)| value.as_str());
+    let values = values.chain(own.iter().map(|entry| entry.token)).chain(headers.iter().map(String::as_str));
+    let mut values: Vec<&str> =
+        values.flat_map(str::lines).map(str::trim).filter(|value| value.len() >= SHORTEST).collect();
+    // One value can be the beginning of another.
+    values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+    values.iter().fold(text.to_owned(), |text, value| text.replace(value, "[key]"))
 }
 
 /// Looks at the setting before any work: a machine that lacks a token has no trouble with a repository.
@@ -137,6 +145,8 @@ mod tests {
             assert!(made.iter().all(|(name, value)| name == HELD || !value.contains("canary")), "{made:?}");
         }
         assert_eq!(without_secrets("sent canary-1 and canary-2", &set), "sent [key] and [key]");
+        let header = STANDARD.encode("x-access-token:canary-1");
+        assert_eq!(without_secrets(&format!("Basic {header}."), &set), "Basic [key].");
     }
 
     #[test]

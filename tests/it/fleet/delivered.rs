@@ -83,7 +83,36 @@ fn a_branch_of_others_is_never_written() {
     assert_eq!(git(&fleet, "a", &["rev-parse", "nrv/links"]), main);
     assert_ne!(git(&fleet, "b", &["rev-parse", "nrv/links"]), "");
     fleet.plan("").exits(0);
-    apply(&fleet, &hash, &[]).exits(1).says("a table `[commit]`");
+    let unformed = fleet.collected(&[])["patches"].as_str().unwrap().to_owned();
+    apply(&fleet, &unformed, &[]).exits(1).says("a table `[commit]`");
+    // A push that was refused is no delivery: another branch takes it.
+    fleet.plan(&FORM.replace("nrv/links", "nrv/other")).exits(0);
+    let hash = fleet.collected(&[])["patches"].as_str().unwrap().to_owned();
+    apply(&fleet, &hash, &[])
+        .exits(5)
+        .says("b: stale_preimage: it was pushed as `nrv/links` with another commit before");
+    assert_ne!(git(&fleet, "a", &["branch", "--list", "nrv/other"]), "");
+    fleet.site.nrv(&["fleet", "rollback", "plan.jsonl"]).exits(5).says("1 branch removed");
+    assert_eq!(git(&fleet, "a", &["rev-parse", "nrv/links"]), main);
+    assert_eq!(git(&fleet, "a", &["branch", "--list", "nrv/other"]), "");
+}
+
+#[test]
+fn a_delivery_that_was_begun_with_another_commit_can_be_taken_back() {
+    let (fleet, hash) = worked(&["a", "b"]);
+    let hook = super::requests::hook(&fleet, "a", "pre-receive", "exit 1");
+    apply(&fleet, &hash, &[]).exits(75).says("1 branch pushed");
+    std::fs::remove_file(hook).unwrap();
+    fleet.plan(&FORM.replace("Move the links", "Move all links")).exits(0);
+    let hash = fleet.collected(&[])["patches"].as_str().unwrap().to_owned();
+    apply(&fleet, &hash, &[])
+        .exits(5)
+        .says("b: stale_preimage: it was pushed as `nrv/links` with another commit before");
+    assert_eq!(git(&fleet, "a", &["log", "-1", "--format=%s", "nrv/links"]), "Move all links");
+    fleet.site.nrv(&["fleet", "rollback", "plan.jsonl"]).exits(0).says("2 branches removed.");
+    for name in ["a", "b"] {
+        assert_eq!(git(&fleet, name, &["branch", "--list", "nrv/links"]), "");
+    }
 }
 
 #[test]

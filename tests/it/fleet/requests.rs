@@ -143,10 +143,10 @@ fn a_client_ends_with_nrv_and_opens_nothing_afterwards() {
     assert_eq!(lines(&client, "open").len(), 3);
 }
 
-/// Puts a hook into a repository, which git runs after each push to it.
-fn hook(fleet: &Fleet, name: &str, text: &str) -> PathBuf {
+/// Puts a hook into a repository, which git runs at each push to it.
+pub(super) fn hook(fleet: &Fleet, name: &str, kind: &str, text: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
-    let hook = fleet.beside("repositories").join(name).join(".git/hooks/post-receive");
+    let hook = fleet.beside("repositories").join(name).join(".git/hooks").join(kind);
     std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
     std::fs::write(&hook, format!("#!/bin/sh\n{text}\n")).unwrap();
     std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -166,7 +166,7 @@ fn a_push_or_a_removal_after_which_nrv_was_killed_is_taken_back_and_goes_on() {
     let (fleet, client, hash) = worked(ALLOWED);
     let pid = fleet.beside("pid");
     let kills = format!("until [ -s '{0}' ]; do sleep 0.05; done; kill -9 $(cat '{0}'); sleep 5", pid.display());
-    let hook = hook(&fleet, "a", &kills);
+    let hook = hook(&fleet, "a", "post-receive", &kills);
     run_to_death(&fleet, &["fleet", "collect", "plan.jsonl", "--apply", "--approve", &hash]);
     assert_eq!((branches(&fleet, "a").as_str(), lines(&client, "open").len()), ("nrv/links", 0));
     // It is not known to be pushed, and is taken back nevertheless.
@@ -176,7 +176,7 @@ fn a_push_or_a_removal_after_which_nrv_was_killed_is_taken_back_and_goes_on() {
     apply(&fleet, &hash).exits(0).says("3 branches pushed and requested");
     apply(&fleet, &hash).exits(0).says("0 branches pushed and requested, 3 before");
     // Killed when the branch is removed: it is gone, and its request was closed.
-    self::hook(&fleet, "a", &kills);
+    self::hook(&fleet, "a", "post-receive", &kills);
     run_to_death(&fleet, &["fleet", "rollback", "plan.jsonl"]);
     std::fs::remove_file(&hook).unwrap();
     apply(&fleet, &hash).exits(5).says("it was taken back in part");
@@ -197,6 +197,19 @@ fn a_request_of_a_branch_that_is_gone_is_closed() {
     assert_eq!(lines(&client, "open"), [""; 0]);
     let elsewhere = ["fleet", "rollback", "plan.jsonl", "--store", "../elsewhere"];
     fleet.site.nrv(&elsewhere).exits(1).says("no branch of this plan");
+}
+
+#[test]
+fn a_request_of_others_is_not_closed() {
+    let (fleet, client, hash) = worked(ALLOWED);
+    apply(&fleet, &hash).exits(0);
+    let own = lines(&client, "open");
+    let folder = fleet.beside("repositories").canonicalize().unwrap().join("a");
+    let theirs = format!("http://forge.example/99 {} nrv/links", folder.display().to_string().trim_start_matches('/'));
+    assert!(own[0].ends_with(theirs.split_once(' ').unwrap().1), "{own:?}");
+    std::fs::write(format!("{}.open", client.display()), format!("{}\n{theirs}\n", own.join("\n"))).unwrap();
+    fleet.site.nrv(&["fleet", "rollback", "plan.jsonl"]).exits(0).says("3 branches removed");
+    assert_eq!(lines(&client, "open"), [theirs]);
 }
 
 #[test]

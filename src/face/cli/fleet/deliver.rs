@@ -96,7 +96,7 @@ pub(super) fn apply(
     for row in collected.rows.iter().filter(changed) {
         let Some(task) = tasks.get(&row.outcome.task) else { continue };
         if limit.is_some_and(|limit| tally.tried >= limit) {
-            open += usize::from(!worker.is_delivered(task, form)?);
+            open += usize::from(!worker.is_delivered((task, row), form).unwrap_or(false));
             continue;
         }
         match worker.deliver((task, row), form, &mut |step, command| client.run(step, command)) {
