@@ -134,7 +134,7 @@ impl<'a> Clone<'a> {
     pub(super) fn push(&self, url: &str, commit: &str, form: &CommitForm) -> Result<(), Error> {
         let branch = &form.branch;
         let name = format!("refs/heads/{branch}");
-        if self.branch(url, branch)?.is_some_and(|found| found == commit) {
+        if self.has(url, (branch, commit))? {
             return Ok(());
         }
         let lease = format!("--force-with-lease={name}:");

@@ -184,8 +184,7 @@ impl Worker<'_> {
             let is_there = match Cloned::is_there(&git, &task.url, &branch.commit, &branch.branch) {
                 Err(error) if error.code() == Code::StalePreimage => {
                     // The branch is another's, or is so by now, and stays; nothing is left to take back.
-                    let is_left = is_known && delivery.noted::<Delivered>("taking-back")?.is_none();
-                    if !is_left {
+                    if !is_known || delivery.noted::<Delivered>("taking-back")?.is_some() {
                         delivery.note("taken-back", &branch)?;
                     }
                     return if is_known { Err(error) } else { Ok(None) };

@@ -158,11 +158,11 @@ impl Git<'_> {
             NotStarted::NoStage(why) => Error::new(Code::Internal, why),
             NotStarted::Unconfined(missing) => Error::new(Code::Internal, missing.join("; ")),
         })?;
-        let said = shown(&String::from_utf8_lossy(&done.stderr.head), environment);
-        let full = ["No space left on device", "Out of diskspace"].iter().any(|words| said.contains(words));
-        let refused = ["not our ref", "fsck error", "File too large", "invalid index-pack output"]
-            .iter()
-            .any(|words| said.contains(words));
+        let whole = String::from_utf8_lossy(&done.stderr.head);
+        let says = |words: &[&str]| words.iter().any(|words| whole.contains(words));
+        let full = says(&["No space left on device", "Out of diskspace"]);
+        let refused = says(&["not our ref", "fsck error", "File too large", "invalid index-pack output"]);
+        let said = shown(&whole, environment);
         Err(match (done.cancelled, done.timed_out, done.exceeded, done.status) {
             (true, ..) => Error::new(Code::Cancelled, "git was cancelled"),
             (_, true, ..) => Error::new(Code::Temporary, format!("it took longer than {PATIENCE_MS} ms")),
