@@ -42,6 +42,8 @@
 //! }
 //! ```
 
+#![deny(missing_docs)]
+
 mod audit;
 pub mod base;
 pub mod face;
