@@ -47,16 +47,6 @@ pub enum Command {
 }
 
 /// A request to the host. The wire form is `{"name": "files.read", "args": {"path": "a.html"}}`.
-///
-/// ```
-/// use nrv::Call;
-/// use serde_json::json;
-///
-/// let wire = json!({"name": "files.read", "args": {"path": "a.html"}});
-/// let call: Call = serde_json::from_value(wire)?;
-/// assert_eq!(call, Call::FilesRead { path: "a.html".to_owned() });
-/// # Ok::<(), serde_json::Error>(())
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", content = "args", deny_unknown_fields)]
 pub enum Call {

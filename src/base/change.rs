@@ -15,14 +15,6 @@ use crate::base::{
 pub const LINK: u32 = 0o120_777;
 
 /// A file's bytes, permission bits and hash, or a symbolic link. Clones share the bytes.
-///
-/// ```
-/// use nrv::Content;
-///
-/// let file = Content::new(b"hello\n".to_vec(), 0o644);
-/// assert_eq!(file.stamp().length, 6);
-/// assert!(Content::link(b"hello.txt".to_vec()).is_link());
-/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Content {
     /// All bytes of the file, or the target of the link.
@@ -86,18 +78,6 @@ impl Stamp {
 }
 
 /// One file before and after. Both none is refused by [`ChangeSet::new`].
-///
-/// ```
-/// use nrv::{Change, Content, RepoPath};
-///
-/// let made = Change {
-///     path: RepoPath::parse("notes.md")?,
-///     before: None,
-///     after: Some(Content::new(b"# Notes\n".to_vec(), 0o644)),
-/// };
-/// assert_eq!(made.entry().before, None);
-/// # Ok::<(), nrv::Error>(())
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The file.
@@ -121,19 +101,6 @@ pub struct Entry {
 }
 
 /// Changes of several files, sorted by path, one per file, none of them empty.
-///
-/// ```
-/// use nrv::{Change, ChangeSet, Code, Content, RepoPath};
-///
-/// let write = |text: &str| -> Result<Change, nrv::Error> {
-///     let after = Some(Content::new(text.into(), 0o644));
-///     Ok(Change { path: RepoPath::parse("notes.md")?, before: None, after })
-/// };
-/// assert_eq!(ChangeSet::new(vec![write("one")?])?.len(), 1);
-/// let error = ChangeSet::new(vec![write("one")?, write("two")?]).unwrap_err();
-/// assert_eq!(error.code(), Code::InvalidInput);
-/// # Ok::<(), nrv::Error>(())
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangeSet(Vec<Change>);
 

@@ -13,13 +13,6 @@ use serde_json::Value;
 macro_rules! codes {
     ($(#[doc = $doc:literal] $variant:ident = $wire:literal, exit $exit:literal;)*) => {
         /// The kind of a failure, from a closed list.
-        ///
-        /// ```
-        /// use nrv::Code;
-        ///
-        /// assert_eq!(Code::StalePreimage.as_str(), "stale_preimage");
-        /// assert_eq!(Code::StalePreimage.exit_code(), 5);
-        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum Code { $(#[doc = $doc] #[serde(rename = $wire)] $variant,)* }
 
@@ -165,14 +158,6 @@ pub struct Location {
 }
 
 /// An error with everything that a person or a program needs to go on.
-///
-/// ```
-/// use nrv::{Code, Error};
-///
-/// let error = Error::new(Code::NotFound, "`a.md` does not exist").detail("path", "a.md").hint("create it first");
-/// assert_eq!(error.code(), Code::NotFound);
-/// assert_eq!(error.hint_text(), Some("create it first"));
-/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Error {

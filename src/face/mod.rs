@@ -2,6 +2,7 @@
 //!
 //! Only `cli` prints and reads the environment; `mcp` writes the protocol to standard output. Nothing here decides on a change.
 
+pub mod adapter;
 pub mod cli;
 pub mod entry;
 pub mod fleet;

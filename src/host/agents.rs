@@ -22,12 +22,6 @@ pub(super) const DISMISSED: &str = "dismissed";
 
 named! {
     /// The state of an agent.
-    ///
-    /// ```
-    /// use nrv::AgentState;
-    ///
-    /// assert_eq!(AgentState::Verifying.as_str(), "verifying");
-    /// ```
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub enum AgentState {
         /// It has no assignment yet.
@@ -49,16 +43,6 @@ named! {
 }
 
 /// An agent of a run.
-///
-/// ```
-/// use nrv::{Agent, AgentState};
-///
-/// fn told(agent: &Agent) -> String {
-///     let how = if agent.state == AgentState::Done { "is done" } else { "is not done" };
-///     format!("{} {how}", agent.name)
-/// }
-/// # assert_eq!(told(&Agent { name: "Ada".to_owned(), ..Agent::default() }), "Ada is not done");
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Agent {

@@ -11,14 +11,6 @@ use super::agents::Agent;
 type Callback = Arc<dyn Fn(&Agent) + Send + Sync>;
 
 /// The callbacks of a program for the agents of its runs.
-///
-/// ```
-/// use nrv::{Agents, Options};
-///
-/// let agents = Agents::default().on_summon(|agent| eprintln!("{} is there", agent.name));
-/// let options = Options { agents, ..Options::default() };
-/// options.agents.dismiss("01234567-89ab-4def-8123-456789abcdef");
-/// ```
 #[derive(Clone, Default)]
 pub struct Agents {
     on_summon: Option<Callback>,

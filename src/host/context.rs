@@ -40,13 +40,6 @@ impl std::fmt::Debug for Progress {
 }
 
 /// How runs are to be done, apart from what they do.
-///
-/// ```
-/// use nrv::{Calls, Options};
-///
-/// let options = Options { threads: 4, calls: Calls::default(), ..Options::default() };
-/// assert!(!options.is_ci());
-/// ```
 #[derive(Clone)]
 pub struct Options {
     /// Threads for reading and parsing; results don't depend on it.
@@ -172,16 +165,6 @@ impl Options {
 }
 
 /// A workspace with its policy and records.
-///
-/// ```
-/// use nrv::{Context, Options, Workspace};
-///
-/// let folder = tempfile::tempdir()?;
-/// std::fs::write(folder.path().join("nrv.toml"), "[budget]\nfiles = 10\n")?;
-/// let context = Context::new(Workspace::open(folder.path())?, Options::default())?;
-/// assert_eq!(context.policy.settings().budget.files, 10);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct Context {
     /// The tree.

@@ -171,22 +171,6 @@ pub use crate::{
 };
 
 /// A run that is going on.
-///
-/// ```
-/// use nrv::{Call, Context, Host, Options, Positions, Request, Silent, State, Workspace};
-///
-/// let folder = tempfile::tempdir()?;
-/// std::fs::write(folder.path().join("a.txt"), "one\n")?;
-/// let context = Context::new(Workspace::open(folder.path())?, Options::default())?;
-///
-/// let mut positions = Positions::default();
-/// let mut run = Host::start(&context, Request::program(&context, "read a file"), &mut Silent)?;
-/// let read = Call::FilesRead { path: "a.txt".to_owned() };
-/// let text = run.perform(&positions.take(&read), read, &mut Silent)?;
-/// let finished = run.finish(Ok(text), &mut Silent)?;
-/// assert_eq!((finished.state, finished.result), (State::Done, "one\n".into()));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub struct Host<'a> {
     /// The terms of the run, and what it may still spend.
     run: Terms<'a>,

@@ -5,12 +5,6 @@ use std::fmt;
 use crate::base::call::Call;
 
 /// A place in a run: `3`, `7.b.2`. What is compared between runs goes by it, not by time.
-///
-/// ```
-/// use nrv::Position;
-///
-/// assert_eq!(Position::nth(3).as_str(), "3");
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position(String);
 
@@ -44,16 +38,6 @@ impl fmt::Display for Position {
 /// An attempt has a branch of its own: if it begins at `2`, its calls are `2.1`, `2.2`, …, the last of them is its end, and the
 /// call after it is `3`. So has each node of a graph: if the graph begins at `3`, its node `b` begins at `3.b`, and the calls of that
 /// are `3.b.1`, `3.b.2`, …, whichever node came before it. The end of the graph is `4`.
-///
-/// ```
-/// use nrv::{Call, Positions};
-///
-/// let mut positions = Positions::default();
-/// let begin = Call::AttemptBegin {};
-/// assert_eq!(positions.take(&begin).as_str(), "1");
-/// let mut within = positions.after(&begin);
-/// assert_eq!(within.take(&Call::DtaList {}).as_str(), "1.1");
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Positions {
     /// The open branches, the run's own first.

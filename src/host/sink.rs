@@ -10,15 +10,6 @@ use crate::{
 };
 
 /// Something that a run tells.
-///
-/// ```
-/// use nrv::Event;
-/// use serde_json::json;
-///
-/// let event = Event::Step { label: "read pages".to_owned() };
-/// assert_eq!(serde_json::to_value(&event)?, json!({"event": "step", "label": "read pages"}));
-/// # Ok::<(), serde_json::Error>(())
-/// ```
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -237,16 +228,6 @@ pub enum Work {
 }
 
 /// A question to a person.
-///
-/// ```
-/// use nrv::{Answer, Question};
-///
-/// /// Small changes need nobody.
-/// fn answer(question: &Question) -> Answer {
-///     if question.files.len() <= 3 { Answer::Yes } else { Answer::Nobody }
-/// }
-/// # let _ = answer;
-/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct Question {
     /// The confirmation's id, such as `c1`.
@@ -266,19 +247,6 @@ pub struct Question {
 }
 
 /// The answer to a question.
-///
-/// ```
-/// use nrv::Answer;
-///
-/// fn read(line: &str) -> Answer {
-///     match line.trim() {
-///         "y" => Answer::Yes,
-///         "a" => Answer::All,
-///         _ => Answer::No,
-///     }
-/// }
-/// assert_eq!(read("y\n"), Answer::Yes);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Go on.
@@ -292,26 +260,6 @@ pub enum Answer {
 }
 
 /// Takes what a run tells and asks a person.
-///
-/// ```
-/// use nrv::{Answer, Event, Question, Sink};
-///
-/// struct Console;
-///
-/// impl Sink for Console {
-///     fn event(&mut self, event: Event) {
-///         if let Event::Print { text } = event {
-///             println!("{text}");
-///         }
-///     }
-///
-///     fn ask(&mut self, question: &Question) -> Answer {
-///         println!("nobody answers `{}`", question.label);
-///         Answer::Nobody
-///     }
-/// }
-/// # let _ = Console;
-/// ```
 pub trait Sink {
     /// Something happened.
     fn event(&mut self, event: Event);
@@ -332,12 +280,6 @@ pub trait Sink {
 }
 
 /// Tells nobody, asks nobody.
-///
-/// ```
-/// use nrv::{Event, Silent, Sink};
-///
-/// Silent.event(Event::Notice { text: "nobody sees this".to_owned() });
-/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -23,18 +23,6 @@ use crate::{
 ///
 /// A run of a program that embeds nrv is `invalid_input`: the program makes the calls and has to resume by itself. An error means
 /// that the run did not resume; [`Finished`] has the outcome of a resumed one.
-///
-/// ```no_run
-/// use nrv::{Context, Options, Resumption, Ruling, Silent, Workspace};
-///
-/// let workspace = Workspace::open(std::path::Path::new("."))?;
-/// let context = Context::new(workspace, Options::default())?;
-/// let approve = Some(Ruling { id: "c1".to_owned(), ..Ruling::default() });
-/// let resumption = Resumption { approve, ..Resumption::default() };
-/// let finished = nrv::resume(&context, "20260101-000000-1-a", resumption, &mut Silent)?;
-/// println!("{}", finished.sentence());
-/// # Ok::<(), nrv::Error>(())
-/// ```
 pub fn resume(context: &Context, run: &str, resumption: Resumption, sink: &mut dyn Sink) -> Result<Finished, Error> {
     let folder = context.runs.open(run)?;
     let started = Started::load(&folder)?;

@@ -15,15 +15,6 @@ use crate::{
 };
 
 /// The options of a script's run.
-///
-/// ```
-/// use nrv::{Flags, Invocation};
-/// use serde_json::json;
-///
-/// let flags = Flags { dry_run: true, ..Flags::default() };
-/// let invocation = Invocation { args: json!({"glob": "docs/**/*.md"}), flags, ..Invocation::default() };
-/// assert_eq!(invocation.seed, 0);
-/// ```
 #[derive(Clone, Debug)]
 pub struct Invocation {
     /// The arguments, a map. [`run`] takes them as they are; [`run_file`] checks them and fills in defaults.
@@ -57,25 +48,6 @@ impl Default for Invocation {
 /// Loads a script of a workspace, checks its arguments against its header, and runs it: all that most programs need.
 ///
 /// An error means that the run did not start; [`Finished`] has the outcome of a started one.
-///
-/// ```
-/// use nrv::{Context, Flags, Invocation, Options, Silent, State, Workspace};
-///
-/// let folder = tempfile::tempdir()?;
-/// let script = r#"
-///     const WORKFLOW = #{ name: "greet", permissions: #{ write: ["hello.txt"] } };
-///     nrv.apply.create("hello.txt", "hello\n");
-/// "#;
-/// std::fs::write(folder.path().join("greet.rhai"), script)?;
-/// // A thread runs the script here; a program of your own gives it a process, see `nrv::entry`.
-/// let options = Options { isolation: nrv::entry::THREAD, ..Options::default() };
-/// let context = Context::new(Workspace::open(folder.path())?, options)?;
-/// let flags = Flags { yes: true, ..Flags::default() };
-/// let invocation = Invocation { flags, ..Invocation::default() };
-/// let finished = nrv::run_file(&context, "greet.rhai", invocation, &mut Silent)?;
-/// assert_eq!((finished.state, finished.files_changed), (State::Done, 1));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 pub fn run_file(context: &Context, path: &str, invocation: Invocation, sink: &mut dyn Sink) -> Result<Finished, Error> {
     let loaded = load_script(context, &RepoPath::parse(path)?)?;
     let args = complete(&loaded.header, &[], Some(&invocation.args))?;

@@ -15,14 +15,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::base::error::{Code, Error};
 
 /// A path relative to the workspace's root: UTF-8, `/` between components, no `.`, no `..`, never empty.
-///
-/// ```
-/// use nrv::{Code, RepoPath};
-///
-/// assert_eq!(RepoPath::parse("./docs//a.md")?.as_str(), "docs/a.md");
-/// assert_eq!(RepoPath::parse("../a.md").unwrap_err().code(), Code::InvalidPath);
-/// # Ok::<(), nrv::Error>(())
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct RepoPath(String);

@@ -75,18 +75,6 @@ pub(super) struct Spent {
 /// A call's use of the budgets that nrv can't measure by itself.
 ///
 /// Before the call it is the most that the call may take; after the call it is the amount that the call took.
-///
-/// ```
-/// use nrv::{CustomCall, Demand};
-/// use serde_json::json;
-///
-/// let call = CustomCall::new("oracle.ask", "asks a model", json!({}), |_, ctx| {
-///     ctx.spent.set(Demand { tokens: 80, ..Demand::default() });
-///     Ok(json!("yes"))
-/// })
-/// .demands(|_| Demand { tokens: 100, ..Demand::default() });
-/// # let _ = call;
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Demand {
     /// Milliseconds that programs run; of `budget.exec_s`.

@@ -5,13 +5,6 @@ use std::collections::BTreeMap;
 use crate::base::hash::Sha256;
 
 /// The tools of MCP servers that a person has approved: the hashes of their definitions, by server and name. The default has none.
-///
-/// ```
-/// use nrv::{ApprovedTools, Options};
-///
-/// let options = Options { tools: ApprovedTools::default(), ..Options::default() };
-/// assert!(options.tools.of("docs", "search").is_none());
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApprovedTools(pub BTreeMap<String, BTreeMap<String, Sha256>>);
 

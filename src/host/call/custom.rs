@@ -32,19 +32,6 @@ type Handler = Box<dyn Fn(&Value, &CustomContext<'_>) -> Result<Value, Error> + 
 ///
 /// As it is made, a script's header must permit it, and a dry run refuses it: see [`CustomCall::without_permission`],
 /// [`CustomCall::read_only`] and [`CustomCall::preview`].
-///
-/// ```
-/// use nrv::CustomCall;
-/// use serde_json::json;
-///
-/// let params = json!({"type": "object", "required": ["title"], "properties": {"title": {"type": "string"}}});
-/// let create = CustomCall::new("tickets.create", "opens a ticket and gives its number", params, |params, _| {
-///     println!("A ticket for {}.", params["title"]);
-///     Ok(json!(1))
-/// })
-/// .preview(|_, _| Ok(json!(0)));
-/// # let _ = create;
-/// ```
 pub struct CustomCall {
     pub(in crate::host) name: String,
     pub(in crate::host) summary: String,
@@ -81,19 +68,6 @@ impl Effect {
 type Estimate = Box<dyn Fn(&Value) -> Demand + Send + Sync>;
 
 /// The context that the handler of a call receives.
-///
-/// ```
-/// use nrv::{CustomCall, CustomContext};
-/// use serde_json::json;
-///
-/// /// The same key each time the call is made again, so that a server can tell a repetition.
-/// fn key(ctx: &CustomContext<'_>) -> String {
-///     format!("{}/{}", ctx.run, ctx.position)
-/// }
-///
-/// let call = CustomCall::new("keys.next", "gives an idempotency key", json!({}), |_, ctx| Ok(json!(key(ctx))));
-/// # let _ = call.read_only();
-/// ```
 #[derive(Clone, Copy)]
 pub struct CustomContext<'a> {
     /// The run's id. With `position` it names the call once and for all, also if it is made again after a crash: an idempotency key.
@@ -178,16 +152,6 @@ impl CustomCall {
 }
 
 /// The calls that a program adds, by name. The default has none.
-///
-/// ```
-/// use nrv::{Calls, CustomCall};
-/// use serde_json::json;
-///
-/// let answer = CustomCall::new("oracle.ask", "gives the answer", json!({"type": "object"}), |_, _| Ok(json!(42)));
-/// let calls = Calls::default().with(answer.read_only())?;
-/// assert_eq!(calls.describe()[0]["name"], "oracle.ask");
-/// # Ok::<(), nrv::Error>(())
-/// ```
 #[derive(Clone, Default)]
 pub struct Calls(BTreeMap<String, Arc<Offer>>);
 

@@ -16,17 +16,6 @@ use crate::{
 };
 
 /// The result of a run that has ended or is suspended.
-///
-/// ```no_run
-/// use nrv::{Context, Invocation, Options, Silent, State, Workspace};
-///
-/// let workspace = Workspace::open(std::path::Path::new("."))?;
-/// let context = Context::new(workspace, Options::default())?;
-/// let finished = nrv::run_file(&context, "scripts/tidy.rhai", Invocation::default(), &mut Silent)?;
-/// println!("{}", finished.sentence());
-/// assert!(finished.state == State::Done || finished.error.is_some());
-/// # Ok::<(), nrv::Error>(())
-/// ```
 #[derive(Clone, Debug, Serialize)]
 pub struct Finished {
     /// The run.

@@ -164,17 +164,6 @@ pub struct Source {
 }
 
 /// A run that is to start.
-///
-/// ```
-/// use nrv::{Context, Flags, Options, Request, Workspace};
-///
-/// let folder = tempfile::tempdir()?;
-/// let context = Context::new(Workspace::open(folder.path())?, Options::default())?;
-/// let flags = Flags { dry_run: true, ..Flags::default() };
-/// let request = Request { flags, seed: 7, ..Request::program(&context, "rename pages") };
-/// assert_eq!(request.writes, None);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct Request {
     /// The work that the run is asked to do.

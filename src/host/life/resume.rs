@@ -49,14 +49,6 @@ use crate::{
 };
 
 /// How a run is to go on.
-///
-/// ```
-/// use nrv::{Resumption, Ruling};
-///
-/// let approve = Ruling { id: "c1".to_owned(), by: Some("alice".to_owned()), reason: None };
-/// let resumption = Resumption { approve: Some(approve), ..Resumption::default() };
-/// assert!(!resumption.yes);
-/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Resumption {
     /// A person's approval of the confirmation for which the run waits.

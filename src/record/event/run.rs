@@ -158,13 +158,6 @@ pub struct Input {
 }
 
 /// The flags with which a user starts a run.
-///
-/// ```
-/// use nrv::Flags;
-///
-/// let flags = Flags { dry_run: true, ..Flags::default() };
-/// assert!(!flags.yes);
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Flags {
@@ -239,13 +232,6 @@ pub struct RunResumed {
 }
 
 /// A person's decision on a confirmation.
-///
-/// ```
-/// use nrv::Ruling;
-///
-/// let ruling = Ruling { id: "c1".to_owned(), reason: Some("reviewed".to_owned()), ..Ruling::default() };
-/// assert_eq!(ruling.by, None);
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ruling {
@@ -311,12 +297,6 @@ pub struct InputFailed {
 
 named! {
     /// How a run ended.
-    ///
-    /// ```
-    /// use nrv::State;
-    ///
-    /// assert_eq!(State::UndoRefused.as_str(), "undo_refused");
-    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub enum State {
         /// Everything was done and verified.

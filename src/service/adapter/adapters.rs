@@ -15,16 +15,6 @@ use crate::{
 const KEYS: &[&str] = &["approved", "strict_tools"];
 
 /// Adapters by name. The default has the built-in ones.
-///
-/// ```
-/// use nrv::{Adapters, Code};
-///
-/// let adapters = Adapters::default();
-/// assert_eq!(adapters.find("link_updater")?.version(), "1.0");
-/// let error = adapters.find("link_updatr").err();
-/// assert_eq!(error.map(|error| error.code()), Some(Code::NotFound));
-/// # Ok::<(), nrv::Error>(())
-/// ```
 #[derive(Clone, Default)]
 pub struct Adapters {
     own: Vec<Arc<dyn Adapter>>,

@@ -61,14 +61,6 @@ use crate::base::{
 pub const FILE: &str = "nrv.toml";
 
 /// Settings with their compiled globs, and where each setting comes from.
-///
-/// ```
-/// use nrv::Policy;
-///
-/// let policy = Policy::parse("[budget]\nfiles = 10\n", "nrv.toml")?;
-/// assert_eq!(policy.settings().budget.files, 10);
-/// # Ok::<(), nrv::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Policy {
     settings: Settings,

@@ -37,14 +37,6 @@ pub use self::{
 };
 
 /// The program of a child.
-///
-/// ```
-/// use nrv::{Options, Program};
-///
-/// // A program that does not call `nrv::entry::main_if_requested` names a binary that does.
-/// let options = Options { program: Program::Path("/usr/bin/nrv".into()), ..Options::default() };
-/// assert_ne!(options.program, Program::ReExec);
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Program {
     /// This binary, even after its file was replaced: for the hidden subcommands.
@@ -55,13 +47,6 @@ pub enum Program {
 }
 
 /// The isolation of a script from the rest of the program.
-///
-/// ```
-/// use nrv::{Isolation, Options};
-///
-/// let options = Options { isolation: nrv::entry::THREAD, ..Options::default() };
-/// assert!(matches!(options.isolation, Isolation::Thread(_)));
-/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Isolation {
     /// A process of its own, which sandboxes itself before it reads the script.

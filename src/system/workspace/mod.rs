@@ -54,17 +54,6 @@ const MAX_RESERVED: u64 = 1 << 20;
 type Stop<'a> = Option<&'a AtomicBool>;
 
 /// A folder in which runs work.
-///
-/// ```
-/// use nrv::{RepoPath, Workspace};
-///
-/// let folder = tempfile::tempdir()?;
-/// std::fs::write(folder.path().join("a.md"), "# A\n")?;
-/// let workspace = Workspace::open(folder.path())?;
-/// let content = workspace.read(&RepoPath::parse("a.md")?)?;
-/// assert_eq!(*content.bytes, b"# A\n");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct Workspace {
     root: PathBuf,
