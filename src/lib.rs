@@ -45,7 +45,8 @@
 #![deny(missing_docs)]
 
 mod audit;
-pub mod base;
+#[doc(hidden)]
+pub use ::base;
 pub mod face;
 pub mod flow;
 mod format;

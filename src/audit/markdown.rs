@@ -17,7 +17,7 @@ use super::{
     spelling::{Layer, Spelled},
     text,
 };
-use crate::base::{
+use base::{
     error::{Code, Error},
     pulse::Pulse,
 };

@@ -14,7 +14,7 @@ use super::{
     json,
     page::{Page, Subject},
 };
-use crate::base::{error::Error, pulse::Pulse};
+use base::{error::Error, pulse::Pulse};
 
 /// Events between two calls of the pulse.
 const EVENTS: u32 = 1 << 12;

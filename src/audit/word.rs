@@ -5,7 +5,7 @@ use std::ops::Range;
 use tree_sitter::{Node, Tree};
 
 use super::code::tree;
-use crate::base::{error::Error, language::Language, pulse::Pulse};
+use base::{error::Error, language::Language, pulse::Pulse};
 
 /// The class of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,7 +9,7 @@ use super::{
     page::{Page, strip},
     spelling::{Layer, Spelled},
 };
-use crate::base::{error::Error, pulse::Pulse};
+use base::{error::Error, pulse::Pulse};
 
 const ATOM: &str = "http://www.w3.org/2005/Atom";
 const MEDIA: &str = "http://search.yahoo.com/mrss/";

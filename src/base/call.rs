@@ -31,7 +31,7 @@ pub use self::{
     touches::{Asked, Made, Touches, Used},
     violation::{Severity, Violation},
 };
-use crate::base::micro::{Edit, Find};
+use crate::micro::{Edit, Find};
 
 /// The calls that are tools by the first word of their names.
 const TOOLS: &[&str] = &["apply", "exec", "llm"];
@@ -562,6 +562,6 @@ mod tests {
             assert_eq!(serde_json::to_value(&blob).unwrap(), wire);
             assert_eq!(serde_json::from_value::<Blob>(wire).unwrap().bytes().unwrap(), bytes);
         }
-        assert_eq!(Blob::Base64("/w".to_owned()).bytes().unwrap_err().code(), crate::base::error::Code::InvalidInput);
+        assert_eq!(Blob::Base64("/w".to_owned()).bytes().unwrap_err().code(), crate::error::Code::InvalidInput);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{
+use crate::{
     error::{Code, Error},
     hash::Sha256,
     json,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::base::{
+use crate::{
     batch::{Answer, Batch},
     call::Call,
     error::{Error, Location},

@@ -5,7 +5,7 @@ use std::{fmt, io, str::FromStr};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::Digest;
 
-use crate::base::error::{Code, Error};
+use crate::error::{Code, Error};
 
 /// A SHA-256 hash.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

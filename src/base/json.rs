@@ -1,7 +1,7 @@
 //! Canonical JSON (RFC 8785) and its hash: every hash of a value is a hash of this form.
 
 mod distinct;
-pub(crate) mod scan;
+pub mod scan;
 
 use std::{borrow::Cow, io};
 
@@ -12,7 +12,7 @@ use serde::{
 use serde_json::{Map, Number, Value};
 
 pub use self::distinct::parse_distinct;
-use crate::base::{
+use crate::{
     error::{Code, Error},
     hash::Sha256,
 };
@@ -26,7 +26,7 @@ pub const LEAST: u64 = 32;
 
 /// A struct that is read from a map, and never from the list of its fields, which serde accepts too.
 #[derive(Debug, Default)]
-pub(crate) struct Keyed<T>(pub(crate) T);
+pub struct Keyed<T>(pub T);
 
 impl<'de, T: DeserializeOwned> Deserialize<'de> for Keyed<T> {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {

@@ -1,6 +1,6 @@
 //! Programming languages: their names, and the endings of their files. Both sides of an adapter know a file by them.
 
-use crate::base::error::{self, Code, Error};
+use crate::error::{self, Code, Error};
 
 /// A language whose grammar is compiled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

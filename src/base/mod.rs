@@ -15,7 +15,7 @@ pub mod micro;
 pub mod named;
 pub mod output;
 pub mod path;
-pub(crate) mod pulse;
+pub mod pulse;
 pub mod regular;
 pub mod seed;
 pub mod span;

@@ -1,6 +1,7 @@
 //! Enums whose variants have names on the wire.
 
 /// Declares such an enum. The names are those of `serde` and of `as_str`.
+#[macro_export]
 macro_rules! named {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$of:meta])* $variant:ident = $wire:literal,)+ }) => {
         $(#[$meta])*
@@ -14,4 +15,4 @@ macro_rules! named {
         }
     };
 }
-pub(crate) use named;
+pub use named;

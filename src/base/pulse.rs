@@ -3,4 +3,4 @@
 use super::error::Error;
 
 /// An error if the run was cancelled or took too long.
-pub(crate) type Pulse<'a> = &'a dyn Fn() -> Result<(), Error>;
+pub type Pulse<'a> = &'a dyn Fn() -> Result<(), Error>;

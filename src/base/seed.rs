@@ -3,7 +3,7 @@
 //! The stream is SHA-256 of (seed, purpose, counter), so that two purposes never share numbers and nothing depends on a
 //! crate's idea of a generator.
 
-use crate::base::hash::Sha256;
+use crate::hash::Sha256;
 
 /// A stream of numbers for one purpose of a run.
 #[derive(Clone, Debug)]

@@ -28,15 +28,16 @@ pub const ATTRIBUTES: &[&str] = &[
 
 /// Makes a span of a kind with attributes, as `tracing::debug_span` does; `in` names the span that it belongs to, if that is not the
 /// one that the thread is in.
+#[macro_export]
 macro_rules! span {
     (in $parent:expr, $kind:literal $(, $($attributes:tt)+)?) => {
-        ::tracing::debug_span!(target: $crate::base::span::TARGET, parent: $parent, $kind $(, $($attributes)+)?)
+        ::tracing::debug_span!(target: $crate::span::TARGET, parent: $parent, $kind $(, $($attributes)+)?)
     };
     ($kind:literal $(, $($attributes:tt)+)?) => {
-        ::tracing::debug_span!(target: $crate::base::span::TARGET, $kind $(, $($attributes)+)?)
+        ::tracing::debug_span!(target: $crate::span::TARGET, $kind $(, $($attributes)+)?)
     };
 }
-pub(crate) use span;
+pub use span;
 
 #[cfg(test)]
 mod tests {

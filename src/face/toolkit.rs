@@ -10,16 +10,16 @@ use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use crate::{
-    base::{
-        call::{Blob, Call, NamedPatch, Run, Strategy},
-        error::{Code, Error},
-    },
     host::{Context, Flags, Host, Options, Position, Request, Silent},
     service::{
         apply::{ApplyOptions, ApplyOutcome, ApplyStrategy},
         llm::{Fence, parse_as},
     },
     system::workspace::Workspace,
+};
+use base::{
+    call::{Blob, Call, NamedPatch, Run, Strategy},
+    error::{Code, Error},
 };
 
 /// The error of applying; nothing was applied.

@@ -2,10 +2,8 @@
 
 use serde_json::Value;
 
-use crate::{
-    base::{call::Call, error::Error},
-    host::{Host, Positions, Sink},
-};
+use crate::host::{Host, Positions, Sink};
+use base::{call::Call, error::Error};
 
 /// Someone whose calls a run answers.
 ///

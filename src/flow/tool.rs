@@ -2,13 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    base::{
-        call::{Call, Run, Strategy, call_name},
-        error::{Code, Error, nearest},
-        micro::{self, By, Edit, definition},
-    },
-    system::schema::Schema,
+use crate::system::schema::Schema;
+use base::{
+    call::{Call, Run, Strategy, call_name},
+    error::{Code, Error, nearest},
+    micro::{self, By, Edit, definition},
 };
 
 /// A tool: its name, its purpose and the schema of its parameters.

@@ -13,7 +13,7 @@ use super::{
     table::Form,
     value::{Decoded, Value},
 };
-use crate::base::{error::Error, pulse::Pulse};
+use base::{error::Error, pulse::Pulse};
 
 /// Blocks between two calls of the pulse.
 const STRIDE: usize = 1000;

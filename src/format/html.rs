@@ -23,7 +23,7 @@ use super::{
     table::{self, Form},
     value::Value,
 };
-use crate::base::{
+use base::{
     error::{Code, Error},
     pulse::Pulse,
 };

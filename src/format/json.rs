@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde::de::IgnoredAny;
 
 use super::{escape::Escape, scan::Scan, table::Form, value::Value};
-use crate::base::{error::Error, pulse::Pulse};
+use base::{error::Error, pulse::Pulse};
 
 /// Strings between two calls of the pulse.
 const STRIDE: usize = 10_000;

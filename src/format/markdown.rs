@@ -17,7 +17,7 @@ use super::{
     text,
     value::{Decoded, Value},
 };
-use crate::base::{error::Error, pulse::Pulse};
+use base::{error::Error, pulse::Pulse};
 
 /// Events between two calls of the pulse.
 const STRIDE: usize = 1000;

@@ -6,7 +6,7 @@ use super::{
     escape::Escape,
     value::{Decoded, Value},
 };
-use crate::base::error::Error;
+use base::error::Error;
 
 /// Scans the bytes of a file.
 pub(crate) type Scanner<'a> = &'a dyn Fn(&[u8]) -> Result<Scan, Error>;

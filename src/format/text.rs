@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{escape::Escape, scan::Scan, table::Form, value::Value};
-use crate::base::{error::Error, pulse::Pulse};
+use base::{error::Error, pulse::Pulse};
 
 /// URLs between two calls of the pulse.
 const STRIDE: usize = 10_000;

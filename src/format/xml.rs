@@ -20,7 +20,7 @@ use super::{
     value::{Decoded, Value},
     vocabulary::{self, Meaning, Name, Vocabulary},
 };
-use crate::base::{error::Error, pulse::Pulse};
+use base::{error::Error, pulse::Pulse};
 
 /// Events between two calls of the pulse.
 const STRIDE: usize = 1000;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::base::{
+use base::{
     call::{Call, Model, STANDARD_TOOLS, Spending, tool_of_call},
     error::{Code, Error},
     named::named,

@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use super::{Position, budget::Demand, change::freshness::Seen};
 use crate::{
-    base::{call::Run, error::Error, path::RepoPath},
     service::{
         adapter::contract::{Invocation, Proposal},
         exec::Done,
@@ -14,6 +13,7 @@ use crate::{
         workspace::Overlay,
     },
 };
+use base::{call::Run, error::Error, path::RepoPath};
 
 /// The work that was done before its turn, by the position of its call.
 #[derive(Default)]

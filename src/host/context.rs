@@ -10,11 +10,6 @@ use std::{
 
 use super::{ApprovedTools, Calls, Orchestrators, Trust, callbacks::Agents};
 use crate::{
-    base::{
-        error::{Code, Error},
-        micro::tool_of,
-        path::RepoPath,
-    },
     host::commitment::form,
     record::Runs,
     service::{adapter::Adapters, gate::Rules},
@@ -27,6 +22,11 @@ use crate::{
         threads,
         workspace::{Overlay, View, Workspace},
     },
+};
+use base::{
+    error::{Code, Error},
+    micro::tool_of,
+    path::RepoPath,
 };
 
 /// Takes how much of a long piece of work is done: (done, total).

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::base::{
+use base::{
     call::{Call, Node, NodeState},
     error::{Code, Error},
 };

@@ -19,14 +19,11 @@ use super::{
     record_call::Answered,
     reply,
 };
-use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-        span::span,
-    },
-    service::gate::Verdict,
-    system::clock::Stopwatch,
+use crate::{service::gate::Verdict, system::clock::Stopwatch};
+use base::{
+    call::Call,
+    error::{Code, Error},
+    span::span,
 };
 
 impl Host<'_> {

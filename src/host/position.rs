@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::base::call::Call;
+use base::call::Call;
 
 /// A place in a run: `3`, `7.b.2`. What is compared between runs goes by it, not by time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,7 +173,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::base::call::NodeState;
+    use base::call::NodeState;
 
     #[test]
     fn an_attempt_has_a_branch_of_its_own_and_so_has_one_within() {

@@ -4,11 +4,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    base::{
-        call::{Call, tool_of_call},
-        error::{Code, Error},
-        span::span,
-    },
     host::{
         Position,
         budget::Cost,
@@ -27,6 +22,11 @@ use crate::{
         llm::Transcript,
     },
     system::clock::Stopwatch,
+};
+use base::{
+    call::{Call, tool_of_call},
+    error::{Code, Error},
+    span::span,
 };
 
 /// A call and what was said to it.

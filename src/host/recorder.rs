@@ -11,15 +11,15 @@ use super::{
     reply::recorded_form,
 };
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-    },
     record::{
         Chain, Draft, FileRef, Keeper, Note, RunFolder,
         event::{self, Confirmation},
     },
     service::gate::{Rules, secrets},
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
 };
 
 /// The record of a run.

@@ -17,7 +17,6 @@ use super::{
     recorder::Recorder,
 };
 use crate::{
-    base::{error::Error, path::RepoPath},
     record::{
         Draft, Keeper, Note, Permit, RunFolder,
         event::{Event, Stored},
@@ -25,6 +24,7 @@ use crate::{
     service::gate::{self, Rules, secrets},
     system::policy::Policy,
 };
+use base::{error::Error, path::RepoPath};
 
 /// The mark before a line of a patch from which a secret was removed.
 const BROKEN: &[u8] = b"[redacted] ";

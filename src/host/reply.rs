@@ -8,12 +8,6 @@ use serde_json::{Map, Value, json};
 
 use super::position;
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-        hash::Hasher,
-        json,
-    },
     host::times,
     record::{
         Pack, Record, RunFolder,
@@ -21,6 +15,12 @@ use crate::{
         named, packed_form,
     },
     service::gate::secrets,
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
+    hash::Hasher,
+    json,
 };
 
 /// A value longer than that goes into the pack; the event keeps its hash.

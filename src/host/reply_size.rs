@@ -1,6 +1,6 @@
 //! The bound on the size of a reply.
 
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The hint for a reply that is too large.
 pub(super) const ASK_FOR_LESS: &str = "ask for less at once, or raise `script.limits.reply_bytes` in `nrv.toml`";

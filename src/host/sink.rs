@@ -4,10 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Commitment, agents::Agent};
-use crate::{
-    base::{call::Blob, diff::Stat, hash::Sha256},
-    service::{gate::GateResult, llm::Usage},
-};
+use crate::service::{gate::GateResult, llm::Usage};
+use base::{call::Blob, diff::Stat, hash::Sha256};
 
 /// Something that a run tells.
 #[derive(Clone, Debug, Serialize)]

@@ -9,12 +9,12 @@ use super::{
     Event, Sink, agents::Registry, budget::Budget, change::attempts::Attempts, graphs::Graphs, unverified::Unverified,
 };
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-    },
     service::gate::{Decision, GateResult, Verdict},
     system::clock::Stopwatch,
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
 };
 
 /// The data that is collected for the end of a run.

@@ -16,15 +16,15 @@ use super::{
     reply_size::{ASK_FOR_LESS, too_large},
 };
 use crate::{
-    base::{
-        call::Call,
-        diff::Stat,
-        error::{Code, Error},
-        json,
-        span::span,
-    },
     service::gate::{self, Decision, Offered, Rules, Subject, Text, Verdict},
     system::policy::{OnFailure, Policy},
+};
+use base::{
+    call::Call,
+    diff::Stat,
+    error::{Code, Error},
+    json,
+    span::span,
 };
 
 /// The terms of a run. All but its budgets stay as they are until it ends.

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use crate::base::{
+use base::{
     call::{Call, NodeState},
     error::{Code, Error},
 };

@@ -21,7 +21,7 @@ use super::{
     turn::Turn,
     unverified::Unverified,
 };
-use crate::base::span::span;
+use base::span::span;
 
 /// The span of a session of a run, before it is known which run that is.
 pub(super) fn run_span(resumed: bool) -> Span {

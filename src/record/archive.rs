@@ -15,12 +15,10 @@ use serde_json::Value;
 use tar::{Archive, Builder, EntryType, Header};
 
 use super::{RunFolder, Runs, Seal, verify::verify_against};
-use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-    },
-    record::about::{About, FORMAT, holds_contents},
+use crate::record::about::{About, FORMAT, holds_contents};
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// The name of the file that describes an export. The file stays in the folder of a run that was imported.

@@ -14,7 +14,7 @@ use super::{
     line,
     wire::Wire,
 };
-use crate::base::{
+use base::{
     error::{Code, Error},
     hash::Sha256,
     json,

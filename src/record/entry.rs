@@ -9,12 +9,10 @@ use super::{
     event::{self, Event, Free, Kind, Stored, named},
     line,
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-    },
-    record::{file_ref::FileRef, wire::Wire},
+use crate::record::{file_ref::FileRef, wire::Wire};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
 };
 
 /// The member of a record's data that names the exact data in the pack, where what stands there lacks a secret.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::hash::Sha256;
+use base::hash::Sha256;
 
 /// A file of the record, by its path in the run's folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -18,13 +18,13 @@ use std::{
 use rustix::fs::{CWD, RenameFlags};
 
 use crate::{
-    base::{
-        error::{Code, Error, nearest},
-        hash::Sha256,
-        path::protected::RUNS,
-    },
     record::shared_file::{HEADS, append_to, failed, open_own, read_if_there},
     system::{clock, plain_file},
+};
+use base::{
+    error::{Code, Error, nearest},
+    hash::Sha256,
+    path::protected::RUNS,
 };
 
 /// The form of `.runs` that this version reads and writes. Where nothing says which it is, it is the first.

@@ -13,10 +13,8 @@ use super::{
     Runs,
     shared_file::{append_to, read_if_there},
 };
-use crate::{
-    base::{error::Error, hash::Sha256, json},
-    record::shared_file::HEADS,
-};
+use crate::record::shared_file::HEADS;
+use base::{error::Error, hash::Sha256, json};
 
 /// The end of a run's chain when the run stopped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 //! The hash covers the line without its member `hash`. A line that is not exactly canonical JSON is no line.
 
 use super::{FileRef, event::Event, wire::Wire};
-use crate::base::{
+use base::{
     error::{Code, Error},
     hash::Sha256,
     json,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Record, event::Event};
-use crate::base::{change::Stamp, output::Phase};
+use base::{change::Stamp, output::Phase};
 
 /// How many files are otherwise than they were before the run.
 pub fn changed_files(records: &[Record]) -> u64 {
@@ -47,10 +47,8 @@ pub fn unverified(records: &[Record]) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        base::output::{Output, Verdict},
-        record::event::{Checked, DtaVerified, Transaction, Undoing},
-    };
+    use crate::record::event::{Checked, DtaVerified, Transaction, Undoing};
+    use base::output::{Output, Verdict};
 
     fn transaction(name: &str) -> Box<Transaction> {
         Box::new(Transaction { transaction: name.to_owned(), ..Transaction::default() })

@@ -16,12 +16,10 @@ use super::{
     RunFolder,
     event::{FileRow, Stored},
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        hash::{Hasher, Sha256},
-    },
-    record::event::named,
+use crate::record::event::named;
+use base::{
+    error::{Code, Error},
+    hash::{Hasher, Sha256},
 };
 
 /// Content beyond this is read piece by piece.

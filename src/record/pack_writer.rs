@@ -19,7 +19,7 @@ use super::{
     event::Stored,
     pack::{HEAD, packed_form},
 };
-use crate::base::{
+use base::{
     error::{Code, Error},
     hash::{Hasher, Sha256},
     json,

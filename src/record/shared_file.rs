@@ -6,7 +6,8 @@ use std::{
     path::Path,
 };
 
-use crate::{base::error::Error, system::plain_file};
+use crate::system::plain_file;
+use base::error::Error;
 
 /// Opens a file for writing that is a file of its own, mode 0600 if it is made.
 pub(super) fn open_own(options: &mut OpenOptions, path: &Path) -> Result<File, Error> {

@@ -4,7 +4,7 @@ use super::{
     Record,
     event::{AnsweredBy, Event},
 };
-use crate::base::{change::Entry, text::escape};
+use base::{change::Entry, text::escape};
 
 impl Record {
     /// The event in a few words.
@@ -51,7 +51,7 @@ impl Record {
 
 /// The words of an event of an adapter, of a transaction or of a model.
 fn of_steps(event: &Event) -> Vec<String> {
-    let files = |entries: &[Entry]| crate::base::text::counted(entries.len(), "file");
+    let files = |entries: &[Entry]| base::text::counted(entries.len(), "file");
     match event {
         Event::DtaStarted(started) => vec![escape(&started.tool)],
         Event::DtaProposed(proposed) => vec![escape(&proposed.tool)],

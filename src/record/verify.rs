@@ -14,12 +14,10 @@ use super::{
     FileRef, GENESIS, Head, Record, RunFolder, Runs, about::About, chain::EVENTS, event::Kind, line::Line,
     shared_file::HEADS,
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-    },
-    system::threads,
+use crate::system::threads;
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
 };
 
 /// The result of a verification.

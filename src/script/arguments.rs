@@ -2,11 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::{
-    base::error::{Code, Error, nearest},
-    script::Header,
-    system::schema::Schema,
-};
+use crate::{script::Header, system::schema::Schema};
+use base::error::{Code, Error, nearest};
 
 /// The most references and branches of a schema that are followed.
 const MAX_NESTING: usize = 16;

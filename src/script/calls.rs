@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::base::{
+use base::{
     error::{Code, Error, nearest},
     frame::{Inspection, Use},
     text::counted,

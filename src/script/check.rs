@@ -5,11 +5,6 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    base::{
-        error::{Code, Error},
-        frame::Use,
-        path::RepoPath,
-    },
     host::Context,
     script::{
         Loaded, Rejected,
@@ -18,6 +13,11 @@ use crate::{
         load_script,
     },
     system::policy::{Ceiling, Policy},
+};
+use base::{
+    error::{Code, Error},
+    frame::Use,
+    path::RepoPath,
 };
 
 /// The findings in a script and in everything that it imports.

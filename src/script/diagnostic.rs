@@ -5,12 +5,10 @@ use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet, renderer::DecorStyle};
 use anstream::adapter::strip_str;
 
-use crate::{
-    base::{
-        error::{Error, Location},
-        text::escape,
-    },
-    script::check,
+use crate::script::check;
+use base::{
+    error::{Error, Location},
+    text::escape,
 };
 
 /// Removes secrets from a line of a script. It runs before a long line is cut: a secret that is cut is not found any more.
@@ -97,7 +95,7 @@ fn printable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::error::Code;
+    use base::error::Code;
 
     fn error(line: usize, column: usize) -> Error {
         Error::new(Code::ScriptSyntax, "`raed` does not exist").at(Location { path: "a.rhai".to_owned(), line, column })

@@ -1,12 +1,10 @@
 //! The permissions and budgets of a header that the policy of the workspace does not give, known before anything runs.
 
 use super::load::Loaded;
-use crate::{
-    base::{
-        error::{Code, Error, Location},
-        path::RepoPath,
-    },
-    system::policy::Policy,
+use crate::system::policy::Policy;
+use base::{
+    error::{Code, Error, Location},
+    path::RepoPath,
 };
 
 /// The rule of such a warning.

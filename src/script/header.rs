@@ -4,10 +4,8 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 use serde_json::{Value, json};
 
-use crate::{
-    base::error::{Code, Error, Location, nearest},
-    system::{policy::Ceiling, schema::Schema},
-};
+use crate::system::{policy::Ceiling, schema::Schema};
+use base::error::{Code, Error, Location, nearest};
 
 /// The header of a script: its name, arguments and permissions. A script without one may only read.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -128,7 +128,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{base::path::RepoPath, script::header};
+    use crate::script::header;
+    use base::path::RepoPath;
 
     #[test]
     fn help_shows_what_a_caller_needs() {

@@ -1,6 +1,6 @@
 //! The target of an `import`: a shipped module, or a file of the workspace beside the importing one.
 
-use crate::base::{
+use base::{
     error::{Code, Error, nearest},
     hash::Sha256,
     path::RepoPath,

@@ -3,11 +3,6 @@
 use serde::Serialize;
 
 use crate::{
-    base::{
-        error::{Code, Error, nearest},
-        frame::Inspection,
-        path::RepoPath,
-    },
     host::Context,
     script::{
         approval::{self, Lock, Standing},
@@ -17,6 +12,11 @@ use crate::{
         session::Worker,
         shipped,
     },
+};
+use base::{
+    error::{Code, Error, nearest},
+    frame::Inspection,
+    path::RepoPath,
 };
 
 /// The globs of scripts, without definitions for editors and the inputs of test cases.

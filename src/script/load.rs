@@ -4,20 +4,18 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::{
-    base::{
-        error::{Code, Error, Location},
-        frame::{Import, Inspection, Limits, RunRequest, Use},
-        hash::Sha256,
-        path::RepoPath,
-    },
-    script::{
-        calls::{module_calls, uses},
-        header::{self, Header},
-        library::{self, Target},
-        session::{Origin, Spare, Worker},
-        worker::Stop,
-    },
+use crate::script::{
+    calls::{module_calls, uses},
+    header::{self, Header},
+    library::{self, Target},
+    session::{Origin, Spare, Worker},
+    worker::Stop,
+};
+use base::{
+    error::{Code, Error, Location},
+    frame::{Import, Inspection, Limits, RunRequest, Use},
+    hash::Sha256,
+    path::RepoPath,
 };
 
 /// The mark with which some editors begin a text.

@@ -8,10 +8,8 @@ use super::{
     Loaded, Loader, Rejected, load,
     run::{origin, read_source},
 };
-use crate::{
-    base::{error::Error, path::RepoPath},
-    host::Context,
-};
+use crate::host::Context;
+use base::{error::Error, path::RepoPath};
 
 /// The script.
 const SCRIPT: &str = include_str!("plan.rhai");

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error, Location},
-        frame::{Isolation, Limits},
-        path::RepoPath,
-    },
     script::{Loader, load, session, worker::Stop},
     system::process::{self, Program},
+};
+use base::{
+    call::Call,
+    error::{Code, Error, Location},
+    frame::{Isolation, Limits},
+    path::RepoPath,
 };
 
 const SCRIPT: &str = "40 + 2";

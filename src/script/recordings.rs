@@ -3,12 +3,12 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-    },
     host::{Context, Host, Replies, Tape},
     system::policy::{Cassettes, Policy},
+};
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// The source of recorded replies.

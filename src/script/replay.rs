@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error, Location},
-        frame::RunRequest,
-    },
     host::{Asked, Context, Opened, Positions, Replay, Replayed, Started, Trial},
     script::{Loaded, complete, run::origin, session},
+};
+use base::{
+    call::Call,
+    error::{Code, Error, Location},
+    frame::RunRequest,
 };
 
 /// The variation of a replay. The default is the recorded script under the recorded policy.

@@ -3,11 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-        path::RepoPath,
-    },
     host::{self, Asked, Context, Finished, Host, Resumed, Resumption, Sink, Source, Started, Tape},
     script::{
         Loaded,
@@ -17,6 +12,11 @@ use crate::{
         session::{Spare, Worker},
     },
     system::policy::{BudgetCeiling, Cassettes, Policy},
+};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
+    path::RepoPath,
 };
 
 /// Resumes a run that waits, or whose process died, from its record; see [`Host::resume`].

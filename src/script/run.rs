@@ -3,15 +3,15 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error, Location},
-        path::RepoPath,
-        span::span,
-    },
     host::{Asked, Context, Event, Finished, Flags, Host, Positions, Request, Sink, Source},
     script::{Loaded, Loader, Rejected, Tapes, approval, complete, load, recordings, session, shipped},
     system::policy::{BudgetCeiling, Ceiling, Policy},
+};
+use base::{
+    call::Call,
+    error::{Code, Error, Location},
+    path::RepoPath,
+    span::span,
 };
 
 /// The options of a script's run.
@@ -85,7 +85,7 @@ pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mu
     given.check_below(&context.policy, header)?;
     let policy = policy(context, loaded, given, invocation.locked)?;
     let sources = loaded.sources.iter().map(|(path, text)| {
-        let sha256 = loaded.hashes.get(path).copied().unwrap_or_else(|| crate::base::hash::Sha256::of(text.as_bytes()));
+        let sha256 = loaded.hashes.get(path).copied().unwrap_or_else(|| base::hash::Sha256::of(text.as_bytes()));
         (path.clone(), Source { sha256, text: text.clone() })
     });
     let request = Request {

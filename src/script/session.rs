@@ -9,17 +9,17 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    base::{
-        batch::{Answer, Batch},
-        call::Call,
-        error::{Code, Error, Location},
-        frame::{Completion, Evaluated, Input, Inspection, Isolation, Limits, Outcome, Parsed, RunRequest, Shown},
-    },
     script::worker::{Ended, Event, Session, Stop},
     system::{
         clock::Stopwatch,
         process::{self, Child, Program},
     },
+};
+use base::{
+    batch::{Answer, Batch},
+    call::Call,
+    error::{Code, Error, Location},
+    frame::{Completion, Evaluated, Input, Inspection, Isolation, Limits, Outcome, Parsed, RunRequest, Shown},
 };
 
 /// The hidden subcommand that makes this binary a worker.

@@ -2,7 +2,7 @@
 //!
 //! Each works in any repository: it asks no model, and imports nothing but shipped modules.
 
-use crate::base::{
+use base::{
     error::{Code, Error, nearest},
     path::RepoPath,
 };

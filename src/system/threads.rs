@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use crate::base::error::Error;
+use base::error::Error;
 
 /// The longest wait for the kernel to release a thread that has ended, in milliseconds.
 const RELEASE_MS: u32 = 500;

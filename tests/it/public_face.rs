@@ -52,7 +52,16 @@ fn has_example(text: &str, name: &str) -> bool {
 fn documented(path: &str) -> Vec<(String, bool)> {
     let text = repository::text(path).expect("sources are UTF-8");
     let lines: Vec<&str> = text.lines().collect();
-    let name = |line: &str| Some(line.strip_prefix("pub use ")?.strip_suffix(';')?.rsplit("::").next()?.to_owned());
+    let name = |line: &str| {
+        Some(
+            line.strip_prefix("pub use self::")
+                .or(line.strip_prefix("pub use crate::"))?
+                .strip_suffix(';')?
+                .rsplit("::")
+                .next()?
+                .to_owned(),
+        )
+    };
     let example = |at: usize| {
         lines[..at].iter().rev().take_while(|line| line.starts_with("///")).any(|line| line.starts_with("/// ```"))
     };

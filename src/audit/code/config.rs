@@ -14,7 +14,7 @@ use super::{
     template::Template,
     transform::{Case, Change, Separator, Way},
 };
-use crate::base::{error::Error, language::Language};
+use base::{error::Error, language::Language};
 
 const KEYS: &[&str] = &[
     "id",

@@ -4,7 +4,7 @@
 use tree_sitter::{Node, Range, Tree};
 
 use super::tree;
-use crate::base::language::Language;
+use base::language::Language;
 
 /// The elements with code: their kind, the language without `lang`, and the texts that would end the code.
 const ELEMENTS: &[(&str, Language, &[&str])] =

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use tree_sitter::Language as TreeLanguage;
 
-use crate::base::language::Language;
+use base::language::Language;
 
 /// The kind of a node that stands for text that was not understood.
 pub(super) const ERROR_KIND: u16 = u16::MAX;

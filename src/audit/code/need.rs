@@ -96,7 +96,8 @@ fn whole_word(regex: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{audit::code::pattern::Pattern, base::language::Language};
+    use crate::audit::code::pattern::Pattern;
+    use base::language::Language;
 
     fn may_match(pattern: &str, text: &str) -> bool {
         Need::of(&Rule::Pattern(Pattern::parse(Language::TypeScript, pattern, None).unwrap())).may_match(text)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::{grammar::Variable, reader::wrong};
-use crate::base::error::Error;
+use base::error::Error;
 
 /// The names that a thing refers to.
 pub(super) struct Dependencies(BTreeSet<String>);

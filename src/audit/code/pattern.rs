@@ -8,7 +8,7 @@ use super::{
     grammar::{self, ERROR_KIND, Variable},
     tree,
 };
-use crate::base::{
+use base::{
     error::{Code, Error},
     language::Language,
 };

@@ -13,7 +13,7 @@ use super::{
     rule::{Kinds, Nth, Place, Relation, Rule, Stop},
     selector,
 };
-use crate::base::{
+use base::{
     error::{Code, Error},
     language::Language,
 };

@@ -4,7 +4,7 @@ use super::{
     scan::{Match, Scan},
     source::Source,
 };
-use crate::base::{
+use base::{
     error::{Code, Error},
     pulse::Pulse,
 };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use regex::Regex;
 
 use super::{pattern::Pattern, template::Template, transform::Change};
-use crate::base::language::Language;
+use base::language::Language;
 
 /// The kinds that a match of a rule may have; none if it may have any.
 pub(super) type Kinds = Option<BTreeSet<u16>>;

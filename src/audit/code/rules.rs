@@ -11,10 +11,8 @@ use super::{
     reader::wrong,
     rule::{Config, Utilities},
 };
-use crate::{
-    audit::document::{self, Document},
-    base::{error::Error, language::Language},
-};
+use crate::audit::document::{self, Document};
+use base::{error::Error, language::Language};
 
 /// Rules of ast-grep. What the proposer refuses may be accepted here, such as a fix with an unknown variable.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use super::{
     suppression::Suppressions,
     tree,
 };
-use crate::base::{error::Error, language::Language, pulse::Pulse};
+use base::{error::Error, language::Language, pulse::Pulse};
 
 /// The number of nodes between two looks at the pulse.
 const NODES_PER_PULSE: usize = 256;

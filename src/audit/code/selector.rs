@@ -8,7 +8,7 @@ use super::{
     grammar,
     rule::{Nth, Relation, Rule, Stop},
 };
-use crate::base::language::Language;
+use base::language::Language;
 
 /// Reads a list of selectors. The error is the reason that it is none.
 pub(super) fn parse(language: Language, text: &str) -> Result<Rule, String> {

@@ -3,10 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::reader::wrong;
-use crate::{
-    audit::document::{self, Syntax},
-    base::error::Error,
-};
+use crate::audit::document::{self, Syntax};
+use base::error::Error;
 
 /// The name of the transform and its members, as they stand in the long form.
 pub(super) fn read(text: &str) -> Result<(String, Map<String, Value>), Error> {

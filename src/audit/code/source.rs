@@ -6,7 +6,7 @@ use super::{
     scan::{self, Match, Scan},
     tree,
 };
-use crate::base::{error::Error, language::Language, pulse::Pulse};
+use base::{error::Error, language::Language, pulse::Pulse};
 
 /// A file and its rules.
 pub(crate) struct Source<'r> {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Range, Tree, TreeCursor};
 
 use super::grammar;
-use crate::base::{
+use base::{
     error::{Code, Error},
     language::Language,
     pulse::Pulse,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Call;
-use crate::base::json;
+use crate::json;
 
 /// How an agent is summoned.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Call, Node, Work};
-use crate::base::error::{Code, Error, nearest};
+use crate::error::{Code, Error, nearest};
 
 /// The most nodes that a graph has.
 const MOST: usize = 10_000;

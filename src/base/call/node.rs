@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Call, Run, Summon};
-use crate::base::{
+use crate::{
     error::{Code, Error},
     json,
     micro::{Edit, Tool},
@@ -13,7 +13,7 @@ use crate::base::{
 /// A node: one piece of work, and the nodes that it waits for. It has exactly one of `dta`, `edit`, `exec`, `gate`, `agent` and `script`.
 ///
 /// ```
-/// use nrv::base::call::Node;
+/// use nrv_base::call::Node;
 /// use serde_json::json;
 ///
 /// let node: Node = serde_json::from_value(serde_json::json!({"id": "build", "exec": ["npm", "run", "build"], "after": ["links"]}))?;

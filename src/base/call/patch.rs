@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 
-use crate::base::{
+use crate::{
     change::Stamp,
     error::{Code, Error},
 };

@@ -7,12 +7,12 @@ use super::{
     placer::{Placement, Placer, Wanted},
     reject,
 };
-use crate::base::error::Error;
+use crate::error::Error;
 
 /// A file after its part of a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patched {
-    /// The bytes and the mode, as in [`crate::base::change::Content`]; none if the file is deleted.
+    /// The bytes and the mode, as in [`crate::change::Content`]; none if the file is deleted.
     pub after: Option<(Vec<u8>, u32)>,
     /// The places of the hunks, in their order.
     pub hunks: Vec<PlacedHunk>,

@@ -6,7 +6,7 @@ use super::{
     patch::{Hunk, Kind, Position},
     text::{Text, malformed, show},
 };
-use crate::base::error::{Code, Error};
+use crate::error::{Code, Error};
 
 /// The shortest line that marks a missing line feed, in whatever language.
 const SHORTEST_MARK: usize = 12;

@@ -6,7 +6,7 @@ use super::{
     patch::Operation,
     text::{Text, malformed},
 };
-use crate::base::{error::Error, path::RepoPath};
+use crate::{error::Error, path::RepoPath};
 
 /// A file's header.
 pub(super) struct Header {

@@ -52,7 +52,7 @@ pub use self::{
     size::{Lines, Stat},
     split::{Part, parts},
 };
-use crate::base::{
+use crate::{
     change::Content,
     error::{Code, Error},
     path::RepoPath,

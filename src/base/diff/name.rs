@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::bytes::Regex;
 
 use super::Strip;
-use crate::base::{
+use crate::{
     error::{Code, Error},
     path::RepoPath,
 };

@@ -5,7 +5,7 @@ use super::{
     patch::{FilePatch, Hunk, Operation, Patch},
     text::{Text, lines, malformed, show},
 };
-use crate::base::error::{Code, Error};
+use crate::error::{Code, Error};
 
 /// A patch, and the lines outside it, counted from 0.
 pub(super) struct Read {

@@ -3,7 +3,7 @@
 use std::{mem, ops::Range, sync::Arc};
 
 use super::Lines;
-use crate::base::path::RepoPath;
+use crate::path::RepoPath;
 
 /// A patch: parts of one file each, in the order of the diff. Several parts may be about one file; they follow each other.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use super::{
     line::{self, Replaced},
     patch::{FilePatch, Kind},
 };
-use crate::base::error::Error;
+use crate::error::Error;
 
 /// As [`super::render`], for a file that exists before and after the application of a part of a patch. Linear for any number of
 /// hunks. `placed` holds their places.
@@ -48,7 +48,7 @@ fn runs(part: &FilePatch, placed: &[PlacedHunk]) -> Vec<Replaced> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::{
+    use crate::{
         diff::{ParseOptions, Placement, parse, render},
         path::RepoPath,
     };

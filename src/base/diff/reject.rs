@@ -6,7 +6,7 @@ use super::{
     placer::{Placer, Wanted},
     text::{SHOWN, lines, show},
 };
-use crate::base::{
+use crate::{
     error::{Code, Error},
     path::RepoPath,
 };

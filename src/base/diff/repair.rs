@@ -7,7 +7,7 @@ use super::{
     patch::{FilePatch, Hunk, Kind, Position},
     text::{Text, lines, show},
 };
-use crate::base::error::Error;
+use crate::error::Error;
 
 /// A diff after its repair.
 #[derive(Clone, Debug, PartialEq, Eq)]

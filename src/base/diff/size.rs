@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::path::RepoPath;
+use crate::path::RepoPath;
 
 /// Lines that a change adds and removes, as `git diff --numstat` counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

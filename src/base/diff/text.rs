@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use crate::base::{
+use crate::{
     error::{Code, Error},
     text::is_hidden,
 };
@@ -80,5 +80,5 @@ pub(super) fn show(line: &[u8]) -> String {
 
 /// `1 line`, `2 lines`.
 pub(super) fn lines(count: usize) -> String {
-    crate::base::text::counted(count, "line")
+    crate::text::counted(count, "line")
 }

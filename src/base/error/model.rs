@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{
+use crate::{
     error::{Code, Error},
     named::named,
 };
@@ -74,17 +74,17 @@ pub fn is_of_reply(error: &Error) -> bool {
 }
 
 /// An error that a retry of the same request would meet again.
-pub(crate) fn lasting(kind: Kind, message: impl Into<String>) -> Error {
+pub fn lasting(kind: Kind, message: impl Into<String>) -> Error {
     of_kind(kind, false, message)
 }
 
 /// An error that a retry may not meet.
-pub(crate) fn passing(kind: Kind, message: impl Into<String>) -> Error {
+pub fn passing(kind: Kind, message: impl Into<String>) -> Error {
     of_kind(kind, true, message)
 }
 
 /// An error of a kind, with a hint.
-pub(crate) fn of_kind(kind: Kind, retriable: bool, message: impl Into<String>) -> Error {
+pub fn of_kind(kind: Kind, retriable: bool, message: impl Into<String>) -> Error {
     let code = if retriable { Code::ModelUnavailable } else { Code::ModelFailed };
     Error::new(code, message).detail("kind", kind.as_str()).detail("retriable", retriable).hint(kind.hint(retriable))
 }

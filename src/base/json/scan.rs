@@ -10,7 +10,7 @@ const DEEPEST: usize = 127;
 /// The end of the canonical JSON value that begins at an offset; none if there is none.
 ///
 /// The text must be UTF-8: nothing here looks at bytes beyond ASCII but to compare them.
-pub(crate) fn end_of(text: &[u8], at: usize) -> Option<usize> {
+pub fn end_of(text: &[u8], at: usize) -> Option<usize> {
     value(text, at, 0)
 }
 

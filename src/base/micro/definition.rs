@@ -6,7 +6,7 @@ use super::{
     Tool,
     parameter::{Field, LINE, PATH, Parameter, Row, SELECTOR, row},
 };
-use crate::base::error::{Code, Error};
+use crate::error::{Code, Error};
 
 /// The address of a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@ pub use self::{
     definition::{By, definition, definitions, schema},
     parse::tool_of,
 };
-use crate::base::{hash::Sha256, named::named};
+use crate::{hash::Sha256, named::named};
 
 named! {
     /// A tool that changes one place on one line.

@@ -6,7 +6,7 @@ use super::{
     Edit, Kind, Tool,
     parameter::{Field, LINE, PATH, Parameter, Row, SELECTOR, row},
 };
-use crate::base::{
+use crate::{
     error::{self, Code, Error},
     hash::Sha256,
 };

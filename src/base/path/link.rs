@@ -4,7 +4,7 @@
 //! beginning of a target means the parent folder. Further on it might not, and is refused.
 
 use super::{RepoPath, protected};
-use crate::base::error::{Code, Error};
+use crate::error::{Code, Error};
 
 /// Checks the target of a new link.
 ///

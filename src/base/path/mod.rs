@@ -12,7 +12,7 @@ use std::{fmt, ops::Deref};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::base::error::{Code, Error};
+use crate::error::{Code, Error};
 
 /// A path relative to the workspace's root: UTF-8, `/` between components, no `.`, no `..`, never empty.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -12,14 +12,6 @@ use super::{
     terminal::Terminal,
 };
 use crate::{
-    base::{
-        call::{Blob, Call, NamedPatch, Strategy},
-        change::Change,
-        error::{Code, Error},
-        hash::Sha256,
-        path::RepoPath,
-        text::{counted, escape},
-    },
     host::{self, Answer, Asked, Flags, Host, Input, Position, Question, Request, SetUp, Sink},
     script::{
         approval::{self, FILE, Lock},
@@ -27,6 +19,14 @@ use crate::{
         remote::{GitSource, Surroundings},
     },
     system::workspace::{Globs, Overlay, View, Workspace},
+};
+use base::{
+    call::{Blob, Call, NamedPatch, Strategy},
+    change::Change,
+    error::{Code, Error},
+    hash::Sha256,
+    path::RepoPath,
+    text::{counted, escape},
 };
 
 /// The most tries to take a pin back: each of the others that write pins at the same time costs one.

@@ -6,10 +6,8 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::sarif::{self, Hit};
-use crate::{
-    base::hash::Sha256,
-    face::report::{Annotation, Level, Report, annotations},
-};
+use crate::face::report::{Annotation, Level, Report, annotations};
+use base::hash::Sha256;
 
 /// The format of the notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -14,14 +14,14 @@ use super::{
     terminal::Terminal,
 };
 use crate::{
-    base::{
-        call::{Blob, Call, NamedPatch, Strategy},
-        error::{Code, Error},
-        hash::Sha256,
-        text::escape,
-    },
     host::{Asked, Host, Input, Plan, Position, Request},
     service::apply::{ApplyOutcome, ApplyStatus},
+};
+use base::{
+    call::{Blob, Call, NamedPatch, Strategy},
+    error::{Code, Error},
+    hash::Sha256,
+    text::escape,
 };
 
 /// The mark with which some editors begin a text.

@@ -12,11 +12,6 @@ use super::{
     terminal::Terminal,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-        text::{counted, escape},
-    },
     host::{self, Answer, Question, SetUp, Sink},
     script::{
         self, Loaded,
@@ -25,6 +20,11 @@ use crate::{
     },
     service::adapter::source::Source,
     system::policy,
+};
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
+    text::{counted, escape},
 };
 
 impl ApproveArguments {

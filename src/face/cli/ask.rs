@@ -3,10 +3,8 @@
 use serde_json::Value;
 
 use super::{Here, output::Output, terminal::Terminal};
-use crate::{
-    base::error::{Code, Error},
-    host::{Answer, Question, Sink},
-};
+use crate::host::{Answer, Question, Sink};
+use base::error::{Code, Error};
 
 /// Asks for confirmation; without a yes it is an error.
 pub(super) fn ask(here: &Here, label: String, patch: Vec<u8>, none: &str, out: &mut Output) -> Result<(), Error> {

@@ -6,10 +6,6 @@ use serde_json::{Value, json};
 
 use super::{Here, arguments::AttestArguments, output::Output, run::parse_json, target::Target};
 use crate::{
-    base::{
-        error::{Code, Error},
-        text::{counted, escape},
-    },
     face::report,
     host::signed_by_approver,
     service::exec,
@@ -17,6 +13,10 @@ use crate::{
         process::{Command, Program, capture},
         signature::Signature,
     },
+};
+use base::{
+    error::{Code, Error},
+    text::{counted, escape},
 };
 
 /// The namespace of an attestation's signature; a signature made for another purpose does not verify.

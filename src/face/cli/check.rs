@@ -12,16 +12,16 @@ use super::{
     sarif::{self, Hit},
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-        text::{counted, escape},
-    },
     script::{self, Checked, own},
     system::{
         policy::{self, Policy},
         workspace::Kind,
     },
+};
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
+    text::{counted, escape},
 };
 
 pub(super) fn check(here: &Here, arguments: &CheckArguments, out: &mut Output) -> Result<u8, Error> {

@@ -1,10 +1,10 @@
 //! The check of `nrv doctor` on command rules: their number, and those that allow more than they seem to.
 
 use crate::{
-    base::text::counted,
     service::gate::destructive::runs_what_follows,
     system::policy::{AllowedCommand, Policy},
 };
+use base::text::counted;
 
 /// The advice on rules that allow everything.
 pub(super) const ADVICE: &str =

@@ -12,14 +12,14 @@ use super::{
     terminal::Terminal,
 };
 use crate::{
-    base::{
-        call::{Node, Work},
-        error::{Code, Error},
-        path::RepoPath,
-    },
     flow::planner::stated_nodes,
     script::{self, Invocation, Rejected},
     system::workspace::Globs,
+};
+use base::{
+    call::{Node, Work},
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 pub(super) fn dag(here: &Here, command: &DagCommand, out: &mut Output) -> Result<u8, Error> {

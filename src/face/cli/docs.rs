@@ -11,10 +11,10 @@ use super::{
     target::Target,
 };
 use crate::{
-    base::{error::Error, text::shortened},
     script::{library::MODULES, reference::Reference},
     system::policy::{self, Described},
 };
+use base::{error::Error, text::shortened};
 
 /// The name of definitions in errors about writing them.
 const WHAT: &str = "definition files";

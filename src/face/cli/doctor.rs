@@ -13,11 +13,6 @@ use super::{
     output::{Mode, Output},
 };
 use crate::{
-    base::{
-        error::Error,
-        frame::Limits,
-        text::{counted, escape},
-    },
     host::{self, Context, Options, Records, VerifierProbe, WorkspaceProbe},
     script,
     service::exec,
@@ -31,6 +26,11 @@ use crate::{
         },
         workspace::{Overlay, View, Workspace},
     },
+};
+use base::{
+    error::Error,
+    frame::Limits,
+    text::{counted, escape},
 };
 
 /// Free bytes below which a change of some size may not fit.

@@ -14,17 +14,17 @@ use super::{
     terminal::Terminal,
 };
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-        text::escape,
-    },
     host::{self, Host, Position, Request},
     script::approval,
     service::{
         adapter::{self, jsonl},
         exec::PrivateFolder,
     },
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
+    text::escape,
 };
 
 pub(super) fn list(here: &Here, out: &mut Output) -> Result<u8, Error> {

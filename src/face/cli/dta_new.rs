@@ -5,12 +5,8 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::{Here, arguments::DtaNewArguments, output::Output};
-use crate::{
-    base::error::{Code, Error},
-    host,
-    script::own,
-    service::exec::look_up,
-};
+use crate::{host, script::own, service::exec::look_up};
+use base::error::{Code, Error};
 
 const RHAI: &str = include_str!("templates/adapter.rhai");
 const PYTHON: &str = include_str!("templates/adapter.py");

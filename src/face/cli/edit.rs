@@ -15,14 +15,14 @@ use super::{
     terminal::Terminal,
 };
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-        micro::{self, Edit, Find, Handle, Tool},
-        text::{counted, escape},
-    },
     host::{Host, Position, Request},
     service::edit::{EditOutcome, EditStatus, jsonl},
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
+    micro::{self, Edit, Find, Handle, Tool},
+    text::{counted, escape},
 };
 
 pub(super) fn edit(here: &Here, arguments: &EditArguments, out: &mut Output) -> Result<u8, Error> {

@@ -8,7 +8,7 @@ use super::{
     columns::{plain, right_align, trimmed},
     redact,
 };
-use crate::base::{
+use base::{
     diff::{self, Mark, Stat},
     text::escape,
 };

@@ -21,10 +21,6 @@ use super::{
     target::Target,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        text::{counted, escape, shell_word},
-    },
     face::fleet::{
         self, Collected, Kind, Manifest, Plan, Row,
         engine::{Engine, Submission},
@@ -35,6 +31,10 @@ use crate::{
         process::{Command, Program, capture},
         store::Store,
     },
+};
+use base::{
+    error::{Code, Error},
+    text::{counted, escape, shell_word},
 };
 
 /// The number of digits of a hash that people see.

@@ -15,10 +15,6 @@ use super::{
     trusted::keeper,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-    },
     host::{self, CI, Context, Options, Progress, Started},
     record::Runs,
     script::{approval, own},
@@ -28,6 +24,10 @@ use crate::{
         policy::{Cassettes, Policy},
         workspace::Workspace,
     },
+};
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// The folder where a command was started, and the root of the workspace that it works on.

@@ -9,10 +9,8 @@ use super::{
     output::{Mode, Output},
     table,
 };
-use crate::{
-    base::{error::Error, text::escape},
-    host::{self, HookState},
-};
+use crate::host::{self, HookState};
+use base::{error::Error, text::escape};
 
 pub(super) fn hooks(here: &Here, command: &Hooks, out: &mut Output) -> Result<u8, Error> {
     match command {

@@ -3,7 +3,7 @@
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet, renderer::DecorStyle};
 
 use super::redact;
-use crate::base::{error::Error, text::escape};
+use base::{error::Error, text::escape};
 
 /// The most places of a hunk's lines that are listed.
 const PLACES: usize = 10;
@@ -79,7 +79,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::base::error::Code;
+    use base::error::Code;
 
     const PATCH: &[u8] = b"--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n one\n-two\x1b[2J\n+zwei\n three\n--- a/y\n";
 

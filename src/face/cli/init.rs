@@ -11,13 +11,13 @@ use super::{
     trust::trust_written,
 };
 use crate::{
-    base::{error::Error, path::RepoPath, text::escape},
     host::{self, Context, FIRST_SCRIPT, Options, SetUp},
     system::{
         policy::{self, Policy},
         workspace::{Kind, Workspace},
     },
 };
+use base::{error::Error, path::RepoPath, text::escape};
 
 pub(super) fn init(place: &Place, dry_run: bool, out: &mut Output) -> Result<u8, Error> {
     let workspace = Workspace::open(&place.root)?;

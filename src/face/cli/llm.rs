@@ -6,12 +6,10 @@ use super::{
     output::Output,
     record, table, trust,
 };
-use crate::{
-    base::{
-        error::Error,
-        text::{counted, escape},
-    },
-    host::{self, Probed, Reached},
+use crate::host::{self, Probed, Reached};
+use base::{
+    error::Error,
+    text::{counted, escape},
 };
 
 pub(super) fn llm(here: &Here, arguments: &LlmArguments, out: &mut Output) -> Result<u8, Error> {

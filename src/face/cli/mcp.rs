@@ -19,14 +19,14 @@ use super::{
     signals,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-    },
     face::mcp::{self, Endpoint, Setup, Tls},
     host::Flags,
     service::exec::PrivateFolder,
     system::net::{Secret, listen, random_bytes},
+};
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// The variable with the token of clients.

@@ -11,13 +11,13 @@ use super::{
     trust,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        text::escape,
-    },
     host::{self, mcp_tools},
     script::approval::{self, FILE, LINE_FEED, Lock, PinnedTool},
     system::mcp_client::{Definition, Named},
+};
+use base::{
+    error::{Code, Error},
+    text::escape,
 };
 
 /// The columns for words of a server.

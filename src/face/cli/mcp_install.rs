@@ -10,15 +10,15 @@ use super::{
     table,
 };
 use crate::{
-    base::{
-        change::{Change, Content},
-        error::{Code, Error},
-        path::RepoPath,
-        text::escape,
-    },
     host::{self, SetUp},
     service::edit::setting::{self, Form},
     system::workspace::Workspace,
+};
+use base::{
+    change::{Change, Content},
+    error::{Code, Error},
+    path::RepoPath,
+    text::escape,
 };
 
 /// The permission bits of a new file.

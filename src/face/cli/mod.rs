@@ -82,7 +82,7 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
-use crate::base::{
+use base::{
     error::{Code, Error},
     span::{self, span},
 };

@@ -10,12 +10,12 @@ use super::{
     trust::trust_written,
 };
 use crate::{
-    base::{
-        error::{Code, Error, nearest},
-        path::RepoPath,
-    },
     host,
     system::policy::{self, Policy},
+};
+use base::{
+    error::{Code, Error, nearest},
+    path::RepoPath,
 };
 
 /// A script to begin with.

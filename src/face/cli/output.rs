@@ -14,13 +14,10 @@ use serde_json::json;
 
 pub(super) use super::mode::Mode;
 use super::{ci, hunk, mode::Color, redact, table};
-use crate::{
-    base::{
-        error::{Code, Error},
-        text::{escape, escape_in_json},
-    },
-    host::Question,
-    script::diagnostic,
+use crate::{host::Question, script::diagnostic};
+use base::{
+    error::{Code, Error},
+    text::{escape, escape_in_json},
 };
 
 /// The lines of a stream of events beside [`crate::host::Event`].

@@ -16,12 +16,12 @@ use super::{
     terminal::Terminal,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        text::escape,
-    },
     host::{Flags, Plan},
     script,
+};
+use base::{
+    error::{Code, Error},
+    text::escape,
 };
 
 /// The number of digits of a plan's hash that people see.

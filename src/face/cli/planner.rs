@@ -13,15 +13,15 @@ use super::{
     terminal::Terminal,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        text::counted,
-    },
     flow::{
         Door, RunDoor,
         planner::{self, Planner, Request as PlanRequest},
     },
     host::{Flags, Host, Request},
+};
+use base::{
+    error::{Code, Error},
+    text::counted,
 };
 
 pub(super) fn planner(here: &Here, command: &PlannerCommand, out: &mut Output) -> Result<u8, Error> {

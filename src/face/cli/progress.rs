@@ -12,10 +12,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output::{Mode, json_line};
 use crate::{
-    base::text::counted,
     host::{Event, Work},
     system::{clock::Stopwatch, threads},
 };
+use base::text::counted;
 
 /// The time of work before its progress is shown.
 const PATIENCE: Duration = Duration::from_millis(300);

@@ -13,12 +13,12 @@ use super::{
     terminal::Terminal,
 };
 use crate::{
-    base::error::{Code, Error},
     host::{Finished, Flags, Tape},
     script::{self, Invocation, Loaded, Tapes, cases},
     service::llm::{Replies, counted_replies},
     system::policy::Cassettes,
 };
+use base::error::{Code, Error};
 
 pub(super) fn record(here: &Here, arguments: &RecordArguments, out: &mut Output) -> Result<u8, Error> {
     if here.replays_only() {

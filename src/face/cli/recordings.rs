@@ -7,14 +7,14 @@ use std::{
 
 use super::{Here, arguments::ScriptArguments, output::Output, target::Target};
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::{RepoPath, protected},
-    },
     host::{Finished, Tape},
     script::Tapes,
     service::llm::counted_replies,
     system::policy::Cassettes,
+};
+use base::{
+    error::{Code, Error},
+    path::{RepoPath, protected},
 };
 
 /// The longest file that is read as a recorded reply.

@@ -5,12 +5,12 @@ use super::{
     terminal::Terminal,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        text::{counted, escape},
-    },
     host::{self, Flags, Overview, RolledBack},
     system::workspace::Workspace,
+};
+use base::{
+    error::{Code, Error},
+    text::{counted, escape},
 };
 
 pub(super) fn rollback(here: &Here, arguments: &RollbackArguments, out: &mut Output) -> Result<u8, Error> {

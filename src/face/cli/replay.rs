@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use super::{Here, arguments::ReplayArguments, output::Output, redact, run, table};
 use crate::{
-    base::{
-        error::Error,
-        text::{counted, escape},
-    },
     host::{Difference, Reach, Replayed, RuleAt},
     record::Seal,
     script::{self, Variation},
+};
+use base::{
+    error::Error,
+    text::{counted, escape},
 };
 
 pub(super) fn replay(here: &Here, arguments: &ReplayArguments, out: &mut Output) -> Result<u8, Error> {

@@ -12,10 +12,8 @@ use super::{
     output::Output,
     target::Target,
 };
-use crate::{
-    base::error::Error,
-    face::report::{self, Report},
-};
+use crate::face::report::{self, Report};
+use base::error::Error;
 
 pub(super) fn report(here: &Here, arguments: &ReportArguments, out: &mut Output) -> Result<u8, Error> {
     let folder = here.context.runs.open(&arguments.run)?;

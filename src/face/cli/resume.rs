@@ -12,10 +12,10 @@ use super::{
     terminal::Terminal,
 };
 use crate::{
-    base::error::Error,
     host::{self, Asked, Resumption, Ruling, Started},
     script,
 };
+use base::error::Error;
 
 pub(super) fn resume(here: &Here, arguments: &ResumeArguments, out: &mut Output) -> Result<u8, Error> {
     let context = &here.context;

@@ -15,14 +15,14 @@ use super::{
     terminal::Terminal,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-        span::span,
-        text::escape,
-    },
     host::{Finished, Flags, count_sentence},
     script::{self, Checked, Invocation, Loaded, shipped},
+};
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
+    span::span,
+    text::escape,
 };
 
 /// The exit code of a dry run with `--exit-code` that would change something.

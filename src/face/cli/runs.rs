@@ -10,12 +10,12 @@ use serde_json::json;
 
 use super::{Here, ask::ask, output::Output, table};
 use crate::{
-    base::{
-        error::{Code, Error},
-        text::{counted, escape},
-    },
     host::{self, Overview},
     record::{self, Record, Seal},
+};
+use base::{
+    error::{Code, Error},
+    text::{counted, escape},
 };
 
 /// The latest run that changed files and is one of those that are wanted.
@@ -75,7 +75,7 @@ pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) ->
             return Ok(0);
         }
         for row in rows {
-            out.line(&crate::base::json::canonical(&row)?);
+            out.line(&base::json::canonical(&row)?);
         }
         return readable;
     }

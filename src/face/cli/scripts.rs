@@ -3,10 +3,8 @@
 use serde_json::json;
 
 use super::{Here, arguments::ScriptsArguments, output::Output, table};
-use crate::{
-    base::error::{Code, Error},
-    script,
-};
+use crate::script;
+use base::error::{Code, Error};
 
 pub(super) fn list(here: &Here, arguments: &ScriptsArguments, out: &mut Output) -> Result<u8, Error> {
     if let Some(name) = &arguments.source {

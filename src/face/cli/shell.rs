@@ -4,7 +4,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use super::{arguments::Cli, output::Output};
-use crate::base::error::{Code, Error, nearest};
+use base::error::{Code, Error, nearest};
 
 pub(super) fn completions(shell: Shell, out: &mut Output) -> Result<u8, Error> {
     let mut text = Vec::new();

@@ -23,7 +23,8 @@ use signal_hook::{
 };
 
 use super::{progress::Meter, trace};
-use crate::{base::error::Error, host::Options, system::process::Critical};
+use crate::{host::Options, system::process::Critical};
+use base::error::Error;
 
 /// The signals that end a run early. A terminal that goes away sends `SIGHUP`.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];

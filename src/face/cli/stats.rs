@@ -11,12 +11,10 @@ use super::{
     columns::{plain, right_align, trimmed},
     output::Output,
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        text::escape,
-    },
-    host::{self, Spread, Stats, Tries},
+use crate::host::{self, Spread, Stats, Tries};
+use base::{
+    error::{Code, Error},
+    text::escape,
 };
 
 /// The statistics of two workflows or runs, and numbers of others that they are held against.

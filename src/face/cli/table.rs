@@ -10,10 +10,6 @@ use super::{
     files,
 };
 use crate::{
-    base::{
-        error::Error,
-        text::{counted, escape},
-    },
     host::{Agent, Commitment, Overview, Question},
     record::{
         self,
@@ -21,6 +17,10 @@ use crate::{
     },
     script::{Listed, approval::Standing},
     service::llm::{Capabilities, Usage},
+};
+use base::{
+    error::Error,
+    text::{counted, escape},
 };
 
 /// The most paths of a run that are listed for people.
@@ -398,8 +398,8 @@ mod tests {
 
     #[test]
     fn a_plan_is_asked_about_by_its_files_and_what_it_says_beside_them() {
-        let lines = crate::base::diff::Lines { added: 3, removed: 1 };
-        let stat = crate::base::diff::Stat { path: crate::base::path::RepoPath::parse("a.txt").unwrap(), lines };
+        let lines = base::diff::Lines { added: 3, removed: 1 };
+        let stat = base::diff::Stat { path: base::path::RepoPath::parse("a.txt").unwrap(), lines };
         let subject = json!({"path": "a.txt", "unified_diff": "--- a\n", "note": "a\u{1b}[2J reason"});
         let (id, label) = ("c1".to_owned(), "change it".to_owned());
         let asked = Question { id, label, subject, files: vec![stat], patch: b"--- a\n".to_vec(), may_all: false };

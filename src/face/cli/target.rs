@@ -9,7 +9,7 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-use crate::base::{
+use base::{
     error::{Code, Error},
     path::{RepoPath, protected},
 };

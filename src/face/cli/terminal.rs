@@ -17,12 +17,12 @@ use super::{
     redact, signals, table,
 };
 use crate::{
-    base::{
-        error::Error,
-        text::{counted, escape, shortened},
-    },
     host::{Agent, AgentState, Answer, Event, Question, Sink, Work},
     service::gate::GateResult,
+};
+use base::{
+    error::Error,
+    text::{counted, escape, shortened},
 };
 
 /// The most files that a question lists; the rest is only counted.

@@ -11,14 +11,14 @@ use super::{
     trusted::{self, Store},
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-        text::escape,
-    },
     host::{Answer, Context, Sink, Wanted, may_be_asked, trust_question},
     script::approval::{self, PIN_TRUST},
     system::policy::{self, Policy},
+};
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
+    text::escape,
 };
 
 pub(super) fn trust(here: &Here, arguments: &TrustArguments, out: &mut Output) -> Result<u8, Error> {

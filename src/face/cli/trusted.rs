@@ -11,17 +11,17 @@ use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-        path::RepoPath,
-    },
     host::{Options, Trust, TrustKeeper, UNTRUSTED, Wanted, untrusted},
     script::approval::{self, Lock, PinnedTrust},
     system::{
         clock::{self, Clock},
         workspace::Workspace,
     },
+};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
+    path::RepoPath,
 };
 
 /// The version of the file format that this program writes.

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-    },
     service::exec::PrivateFolder,
     system::{plain_file, store::Store},
+};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
 };
 
 /// The most attempts at a task.

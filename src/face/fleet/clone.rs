@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use super::{form::CommitForm, plan::Task};
 use crate::{
-    base::error::{Code, Error},
     script::remote::{Git, GitSource, Surroundings, hardened},
     service::exec::PrivateFolder,
     system::{
@@ -12,6 +11,7 @@ use crate::{
         process::sandbox::{Limits, Unasked},
     },
 };
+use base::error::{Code, Error};
 
 /// Names at the top of a commit that nrv keeps for itself: a repository could plant records and locks.
 const RESERVED: &[&str] = &[".runs"];

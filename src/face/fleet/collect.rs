@@ -16,14 +16,14 @@ use super::{
     work::canonical,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-        json,
-    },
     host::{self, Asked, Context, Options, Source, Started},
     service::exec::PrivateFolder,
     system::{policy::Policy, store::Store, workspace::Workspace},
+};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
+    json,
 };
 
 /// How far a fleet is, by the keys of the store alone.

@@ -19,14 +19,14 @@ use super::{
     work::Worker,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-        json,
-    },
     script::remote::{Git, Surroundings},
     service::exec::PrivateFolder,
     system::clock,
+};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
+    json,
 };
 
 /// The folder of keys of deliveries that were begun.

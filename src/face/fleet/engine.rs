@@ -1,6 +1,6 @@
 //! Files for engines that exist: each starts `nrv fleet work` once a task, and nrv itself schedules nothing.
 
-use crate::base::text::shell_word;
+use base::text::shell_word;
 
 /// An engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

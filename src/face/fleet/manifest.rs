@@ -6,10 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::form::{CommitForm, RequestForm, is_name};
-use crate::{
-    base::error::{Code, Error},
-    script::remote::{check_address, is_commit},
-};
+use crate::script::remote::{check_address, is_commit};
+use base::error::{Code, Error};
 
 /// The most repositories of one fleet.
 const MOST: usize = 1_000_000;

@@ -6,7 +6,8 @@ use super::{
     collect::{Collected, Row},
     outcome::Kind,
 };
-use crate::{base::text::escape, face::report};
+use crate::face::report;
+use base::text::escape;
 
 /// The page of a collected fleet. Links lead to the files beside it.
 pub fn page(fleet: &str, collected: &Collected) -> String {

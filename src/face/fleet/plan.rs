@@ -14,13 +14,11 @@ use super::{
     form::{CommitForm, RequestForm, is_name},
     manifest::PolicyText,
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-        json,
-    },
-    script::remote::{check_address, is_commit},
+use crate::script::remote::{check_address, is_commit};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
+    json,
 };
 
 /// The format that this version writes and reads.

@@ -3,7 +3,7 @@
 use url::Url;
 
 use super::{form::CommitForm, plan::Task};
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The values of names for one task.
 #[derive(Clone, Debug)]

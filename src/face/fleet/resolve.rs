@@ -10,12 +10,6 @@ use super::{
     request::form_of,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-        json,
-        path::RepoPath,
-    },
     host::Context,
     script::{
         Header, Loaded,
@@ -31,6 +25,12 @@ use crate::{
         store::Store,
         workspace::{Workspace, parallel_map},
     },
+};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
+    json,
+    path::RepoPath,
 };
 
 /// The bounds of a question for a commit.

@@ -6,13 +6,11 @@ use super::{
     outcome::{Kind, Outcome},
     plan::Head,
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-        json,
-    },
-    system::store::Store,
+use crate::system::store::Store;
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
+    json,
 };
 
 /// The folder of keys of tasks that are done.

@@ -10,12 +10,6 @@ use super::{
     result::{self, Part},
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-        json,
-        path::RepoPath,
-    },
     face::report::{self, Report},
     host::{self, Context, Finished, Flags, Options, Silent, State, Trust},
     record::RunFolder,
@@ -27,6 +21,12 @@ use crate::{
         store::Store,
         workspace::Workspace,
     },
+};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
+    json,
+    path::RepoPath,
 };
 
 /// The parts of a worker that all tasks share.

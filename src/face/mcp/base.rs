@@ -7,12 +7,8 @@ use super::{
     setup::Setup,
     tool::{Offer, offers},
 };
-use crate::{
-    base::{error::Error, hash::Sha256, path::RepoPath},
-    host::Context,
-    script::approval,
-    system::policy,
-};
+use crate::{host::Context, script::approval, system::policy};
+use base::{error::Error, hash::Sha256, path::RepoPath};
 
 /// The files by which the workspace is served. Another content is another policy, or other approvals.
 const FILES: [&str; 2] = [policy::FILE, approval::FILE];

@@ -25,13 +25,13 @@ use super::{
     wire::{Level, Told, Wire, redacted},
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-    },
     flow::tool::{find, text_of},
     host::{self, Context, Resumption, Ruling},
     service::gate::Rules,
+};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
 };
 
 /// The longest name of a client that records keep, in characters.

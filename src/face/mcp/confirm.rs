@@ -17,17 +17,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{resource::of_path, run::held};
-use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-        json,
-        text::{counted, escape},
-    },
-    system::{
-        net,
-        policy::{ConfirmMode, Policy},
-    },
+use crate::system::{
+    net,
+    policy::{ConfirmMode, Policy},
+};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
+    json,
+    text::{counted, escape},
 };
 
 /// The name of the question in a request for input.

@@ -35,12 +35,10 @@ use super::{
     server::Server,
     setup::{MESSAGE, failed},
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-    },
-    system::net::Secret,
+use crate::system::net::Secret;
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
 };
 
 /// The path of the endpoint.

@@ -22,11 +22,8 @@ use super::{
     setup::Setup,
     wire::Wire,
 };
-use crate::{
-    base::error::{Code, Error},
-    host::Context,
-    system::threads,
-};
+use crate::{host::Context, system::threads};
+use base::error::{Code, Error};
 
 /// The most runs that clients may hold open.
 const OPEN: usize = 32;

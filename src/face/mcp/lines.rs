@@ -4,11 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::{
-    base::{error::Error, path::RepoPath},
-    host::Context,
-    service::gate::secrets,
-};
+use crate::{host::Context, service::gate::secrets};
+use base::{error::Error, path::RepoPath};
 
 /// The most files that are looked at for one answer. Beyond them nothing is told.
 const FILES: usize = 200;

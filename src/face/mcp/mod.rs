@@ -43,7 +43,7 @@ use self::{
     server::Server,
     setup::{MESSAGE, failed},
 };
-use crate::base::error::Error;
+use ::base::error::Error;
 
 /// The interval of looks at the wish to stop and at the policy.
 const TICK: Duration = Duration::from_millis(250);

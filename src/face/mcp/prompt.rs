@@ -7,10 +7,8 @@ use super::{
     script::Runnable,
     tool::{Offer, RUN_SCRIPT},
 };
-use crate::{
-    base::error::{Code, Error},
-    flow::{planner, tool},
-};
+use crate::flow::{planner, tool};
+use base::error::{Code, Error};
 
 /// The prompt with the orders.
 const ORDERS: &str = "orders";

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::wire::{redact, redacted};
 use crate::{
-    base::error::{Code, Error},
     face::report::{Report, text},
     host::{self, Asked, Context, Overview, Started},
     record::RunFolder,
 };
+use base::error::{Code, Error};
 
 /// The most runs that a list names, the latest first.
 const LISTED: usize = 50;

@@ -19,12 +19,12 @@ use super::{
     wire::Wire,
 };
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-    },
     host::{self, Context, Finished, Flags, Host, Positions, Request, Silent, State},
     system::threads,
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
 };
 
 /// The most orders of a run that wait.

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::{run::Answer, wire::Wire};
 use crate::{
-    base::{
-        error::{Code, Error, nearest},
-        path::RepoPath,
-    },
     host::{self, Asked, Context, Flags, Resumption, Ruling, Started},
     script::{self, Invocation, Loaded, approval},
+};
+use base::{
+    error::{Code, Error, nearest},
+    path::RepoPath,
 };
 
 /// The kind of values of an argument.

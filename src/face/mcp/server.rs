@@ -14,10 +14,10 @@ use super::{
     wire::{Level, redacted},
 };
 use crate::{
-    base::error::{Code, Error},
     flow::tool::{self, Phase},
     host::Context,
 };
+use base::error::{Code, Error};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{

@@ -2,12 +2,10 @@
 
 use std::sync::{Arc, atomic::AtomicBool};
 
-use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-    },
-    host::{Context, Flags},
+use crate::host::{Context, Flags};
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// The largest message that is read, in bytes.

@@ -10,14 +10,14 @@ use serde_json::{Map, Value, json};
 
 use super::{run::Work, script::Runnable};
 use crate::{
-    base::{
-        call::{Call, Command, Strategy, Summon},
-        error::{Code, Error},
-        micro::{Find, Kind},
-    },
     flow::tool::{self, Phase, Tool, text_of, texts},
     host::{Context, describe_adapter},
     system::schema::Schema,
+};
+use base::{
+    call::{Call, Command, Strategy, Summon},
+    error::{Code, Error},
+    micro::{Find, Kind},
 };
 
 /// The tools that are no call of a run.

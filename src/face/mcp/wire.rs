@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::{
-    base::text::counted,
     host::{Answer, Event, Question, Sink},
     service::gate::{Rules, secrets},
 };
+use base::text::counted;
 
 /// The most events that wait to be sent; more are dropped.
 const WAITING: usize = 64;

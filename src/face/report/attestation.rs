@@ -9,14 +9,14 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    base::{
-        change::Stamp,
-        error::{Code, Error},
-        json,
-    },
     host::{self, Asked, Context, Started},
     record::{self, Record, RunFolder},
     service::gate::secrets,
+};
+use base::{
+    change::Stamp,
+    error::{Code, Error},
+    json,
 };
 
 /// The type of an envelope's payload.

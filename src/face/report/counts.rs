@@ -8,13 +8,13 @@ use super::{
     model::{Check, Commitment, Count, Evaluation, Failure, Verification},
 };
 use crate::{
-    base::output::{self, Phase},
     host,
     record::{
         Record,
         event::{self, Checked, DtaVerified, Event},
     },
 };
+use base::output::{self, Phase};
 
 /// Counts before and after, with the checks of each verifier.
 pub(super) fn verifications(material: &Material<'_>) -> Vec<Verification> {

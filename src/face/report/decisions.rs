@@ -6,13 +6,13 @@ use super::{
     model::{Confirmation, Decision},
 };
 use crate::{
-    base::hash::Sha256,
     record::{
         Record,
         event::{self, Event, Question, Shown},
     },
     service::gate::{self, GateResult},
 };
+use base::hash::Sha256;
 
 /// The decisions of gates other than `allow`, each once.
 pub(super) fn gates(material: &Material<'_>) -> Vec<Decision> {

@@ -9,10 +9,10 @@ use super::{
     model::{Command, Trouble, Waiting},
 };
 use crate::{
-    base::error::Error,
     host::{Finished, Overview, State, verified_by},
     record::event::{Asked, RunEnd},
 };
+use base::error::Error;
 
 /// How a run ended.
 pub(super) struct End {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::base::text::shortened;
+use base::text::shortened;
 
 /// How much of a value is shown.
 const SHOWN: usize = 160;

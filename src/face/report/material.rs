@@ -9,7 +9,6 @@ use super::{
     model::{Fact, Waiting},
 };
 use crate::{
-    base::{error::Error, hash::Sha256, path::RepoPath},
     host::{self, Context},
     record::{
         Pack, Record, RunFolder,
@@ -17,6 +16,7 @@ use crate::{
     },
     service::gate::{Rules, secrets},
 };
+use base::{error::Error, hash::Sha256, path::RepoPath};
 
 /// The sources of the report of one run.
 pub(super) struct Material<'a> {

@@ -34,10 +34,10 @@ pub use self::{
     text::text,
 };
 use crate::{
-    base::error::Error,
     host::{self, Context},
     record::{self, RunFolder},
 };
+use base::error::Error;
 
 /// The form of the report as JSON.
 const FORMAT: u32 = 1;

@@ -4,7 +4,7 @@ use super::{
     emphasis,
     model::{Hunk, Kind, Line},
 };
-use crate::base::text::shortened;
+use base::text::shortened;
 
 /// How many lines of one file's diff are shown.
 const MOST_LINES: usize = 1000;

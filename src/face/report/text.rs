@@ -8,7 +8,7 @@ use super::{
     format::{count, duration, moment, number, short, time, words},
     model::{Asked, Change, Check, Report, Row, RowKind, Spent, Verification, Worker},
 };
-use crate::base::{
+use base::{
     diff::{self, Mark},
     text::escape,
 };

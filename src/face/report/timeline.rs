@@ -11,13 +11,13 @@ use super::{
     model_usage,
 };
 use crate::{
-    base::text::shortened,
     record::{
         Record,
         event::{Call, Confinement, Event, ExecEnded, Ruling, RunEnd, RunResumed, Status, Transaction},
     },
     service::gate::Decision,
 };
+use base::text::shortened;
 
 /// So many dull calls in a row are one row.
 const DULL: usize = 4;

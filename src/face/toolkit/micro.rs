@@ -6,14 +6,14 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-        micro::{self, By, Edit, Find, Handle, Tool},
-    },
     host::{Context, Host, Options, Position, Request, Silent},
     service::edit::EditOutcome,
     system::workspace::Workspace,
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
+    micro::{self, By, Edit, Find, Handle, Tool},
 };
 
 /// The target of an edit.

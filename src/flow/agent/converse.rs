@@ -8,14 +8,14 @@ use super::{
     tools::{call_of, tools_of},
 };
 use crate::{
-    base::{
-        call::{Ask, Call, Model, Parts},
-        error::{Code, Error, model},
-        named::named,
-        text::counted,
-    },
     flow::{Door, planner::orders, tool::Tool},
     host::{Agent, AgentState},
+};
+use base::{
+    call::{Ask, Call, Model, Parts},
+    error::{Code, Error, model},
+    named::named,
+    text::counted,
 };
 
 /// The request to an agent, and the bounds of the conversation.

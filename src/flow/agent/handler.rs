@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::base::error::Error;
+use base::error::Error;
 
 /// The reply of a model, as it came.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::handler::{Action, ActionHandler, Reply, Turn};
-use crate::base::error::Error;
+use base::error::Error;
 
 /// Reads the calls of tools that a server hands over apart from the text.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,7 +1,7 @@
 //! The handlers that nrv ships, by name.
 
 use super::{handler::ActionHandler, json::JsonHandler, native::NativeHandler};
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The handler of a name: `json` or `tool_calls`. `invalid_input` if there is none.
 pub fn handler_of(name: &str) -> Result<Box<dyn ActionHandler>, Error> {

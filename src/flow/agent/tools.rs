@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 use super::handler::Action;
 use crate::{
-    base::{
-        call::{Call, Promise, Summon, tool_of_call},
-        error::{Code, Error},
-    },
     flow::{
         Door,
         planner::Tools,
         tool::{self, Tool, find, text_of, texts, texts_of},
     },
     host::Agent,
+};
+use base::{
+    call::{Call, Promise, Summon, tool_of_call},
+    error::{Code, Error},
 };
 
 /// The tools that an agent has, sorted by name: the standard ones, and of the others those that it was given.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::base::{
+use base::{
     call::{Needs, NodeState},
     error::{Code, Error},
     text::counted,

@@ -6,15 +6,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    base::{
-        call::{Call, Node, NodeState, Summon, Work},
-        error::{Code, Error},
-    },
     flow::{
         Door,
         agent::{self, Conversation},
     },
     host::AgentState,
+};
+use base::{
+    call::{Call, Node, NodeState, Summon, Work},
+    error::{Code, Error},
 };
 
 /// The functions of a script that nodes call.

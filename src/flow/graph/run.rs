@@ -6,12 +6,10 @@ use super::{
     ended::{Ended, NodeEnd},
     node::{Functions, Results},
 };
-use crate::{
-    base::{
-        call::{Call, Node, NodeState, Work, check_nodes},
-        error::Error,
-    },
-    flow::Door,
+use crate::flow::Door;
+use base::{
+    call::{Call, Node, NodeState, Work, check_nodes},
+    error::Error,
 };
 
 /// A graph, and what becomes of it when a node fails.

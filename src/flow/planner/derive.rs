@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{orders, tools::Tools};
 use crate::{
-    base::{
-        call::{Call, Summon},
-        error::{Code, Error},
-    },
     flow::Door,
     host::{Agent, AgentState},
+};
+use base::{
+    call::{Call, Summon},
+    error::{Code, Error},
 };
 
 /// The need for an agent.

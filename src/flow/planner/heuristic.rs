@@ -9,12 +9,10 @@ use super::{
     plan::{Plan, Skipped, ToolRequest},
     tools::{Tool, Tools},
 };
-use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-    },
-    flow::Door,
+use crate::flow::Door;
+use base::{
+    call::Call,
+    error::{Code, Error},
 };
 
 /// The basis of a plan.

@@ -3,15 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::{plan::Plan, tools::Tool};
-use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-        hash::Sha256,
-        json,
-    },
-    flow::Door,
-    system::schema::Schema,
+use crate::{flow::Door, system::schema::Schema};
+use base::{
+    call::Call,
+    error::{Code, Error},
+    hash::Sha256,
+    json,
 };
 
 /// The beginning of a reference into the plan.

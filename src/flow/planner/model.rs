@@ -10,12 +10,12 @@ use super::{
     validate::validate,
 };
 use crate::{
-    base::{
-        call::{Ask, Call, Parts},
-        error::{Code, Error},
-    },
     flow::Door,
     system::schema::reply::{Fence, parse},
+};
+use base::{
+    call::{Ask, Call, Parts},
+    error::{Code, Error},
 };
 
 /// The model that plans.

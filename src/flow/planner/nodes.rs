@@ -9,7 +9,7 @@ use super::{
     input::{named, parsed},
     plan::{Plan, read_plan},
 };
-use crate::base::{
+use base::{
     call::{Node, check_nodes},
     error::{Code, Error},
     path::prefix,

@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error, nearest},
-    },
-    flow::Door,
+use crate::flow::Door;
+use base::{
+    call::Call,
+    error::{Code, Error, nearest},
 };
 
 /// The approved adapters of a run. Each is described when it is first asked about.

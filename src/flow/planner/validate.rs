@@ -12,13 +12,11 @@ use super::{
     plan::{Plan, ToolRequest, read_plan},
     tools::Tools,
 };
-use crate::{
-    base::{
-        call::Node,
-        error::{Code, Error},
-        hash::Sha256,
-    },
-    flow::Door,
+use crate::flow::Door;
+use base::{
+    call::Node,
+    error::{Code, Error},
+    hash::Sha256,
 };
 
 /// A plan that holds: every request names an approved adapter and has an input that fits.

@@ -5,7 +5,7 @@
 use ast_grep_core::tree_sitter::{LanguageExt, TSRange};
 
 use super::{grammar::Grammar, tree::Tree};
-use crate::base::language::Language;
+use base::language::Language;
 
 /// The types of scripts that are programs, besides the absence of a type.
 const SCRIPTS: &[&str] = &[

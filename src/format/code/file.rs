@@ -6,7 +6,7 @@ use super::{
     scan::{Match, scan, sort},
     tree::{self, Tree},
 };
-use crate::base::{error::Error, language::Language, pulse::Pulse};
+use base::{error::Error, language::Language, pulse::Pulse};
 
 /// A file with the rules for it.
 pub(crate) struct File<'r> {

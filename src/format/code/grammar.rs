@@ -13,7 +13,7 @@ use ast_grep_core::{
 use ast_grep_language::SupportLang;
 use serde::{Deserialize, Deserializer, de};
 
-use crate::base::language::Language;
+use base::language::Language;
 
 /// A language with its grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

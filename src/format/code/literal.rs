@@ -119,7 +119,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::base::language::Language;
+    use base::language::Language;
 
     /// Lists are separated by blanks, and the texts of one by `|`.
     #[track_caller]

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::OnceLock};
 use serde_json::Value;
 
 use super::rule::{PatternText, Rules};
-use crate::base::{error::Error, language::Language};
+use base::{error::Error, language::Language};
 
 /// The words of a query. Either `pattern` or `rule` is given.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,7 +6,7 @@ use super::{
     file::{File, Found},
     scan::{Edit, Match},
 };
-use crate::base::{
+use base::{
     error::{Code, Error},
     pulse::Pulse,
 };
@@ -108,10 +108,8 @@ fn ended(path: &str, rule: &str, end: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        base::language::Language,
-        format::code::rule::{PatternText, Rules},
-    };
+    use crate::format::code::rule::{PatternText, Rules};
+    use base::language::Language;
 
     /// The text after a pattern of one language has been rewritten in a file of another one.
     fn within(

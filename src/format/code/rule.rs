@@ -13,7 +13,7 @@ use ast_grep_core::Pattern;
 use serde_json::{Value, json};
 
 use super::{grammar::Grammar, literal::Need};
-use crate::base::{
+use base::{
     error::{Code, Error},
     language::Language,
 };

@@ -11,7 +11,7 @@ use super::{
     scan::{Match, scan_rule},
     tree,
 };
-use crate::base::{
+use base::{
     error::{Code, Error},
     pulse::Pulse,
 };

@@ -6,7 +6,7 @@ use ast_grep_config::{CombinedScan, RuleConfig};
 use ast_grep_core::{NodeMatch, meta_var::MetaVariable, tree_sitter::StrDoc};
 
 use super::{grammar::Grammar, rule::Rules, tree::Tree};
-use crate::base::language::Language;
+use base::language::Language;
 
 /// A match of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]

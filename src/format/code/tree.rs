@@ -13,7 +13,7 @@ use ast_grep_core::{
 use tree_sitter::{InputEdit, ParseOptions, ParseState, Parser, Point};
 
 use super::grammar::Grammar;
-use crate::base::{
+use base::{
     error::{Code, Error},
     language::Language,
     pulse::Pulse,

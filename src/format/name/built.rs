@@ -3,7 +3,8 @@
 use tree_sitter::Node;
 
 use super::word;
-use crate::{base::language::Language, format::code::tree::Tree};
+use crate::format::code::tree::Tree;
+use base::language::Language;
 
 /// Calls of Python that look up a member by a text, with the number of the argument that names it.
 const LOOKING_UP: &[(&str, u32)] =

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, ops::Range};
 use tree_sitter::Node;
 
 use super::word::Word;
-use crate::{base::language::Language, format::code::tree::Tree};
+use crate::format::code::tree::Tree;
+use base::language::Language;
 
 /// A base of a class.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

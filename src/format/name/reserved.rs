@@ -1,6 +1,6 @@
 //! Names that a language refuses: words that are none of its identifiers, and its keywords.
 
-use crate::base::language::Language;
+use base::language::Language;
 
 const C: &str = "auto break case char const continue default do double else enum extern float for goto if inline int long \
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool";

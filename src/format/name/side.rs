@@ -92,10 +92,8 @@ fn derives(item: Node<'_>, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        base::language::Language,
-        format::{code::tree, name::word::Word},
-    };
+    use crate::format::{code::tree, name::word::Word};
+    use base::language::Language;
 
     fn sides(text: &str) -> Vec<Option<Side>> {
         let tree = tree::parse(Language::TypeScript, text, &|| Ok(())).unwrap();

@@ -117,10 +117,8 @@ fn is_name(kind: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        base::language::Language,
-        format::{code::tree, name::word::Word},
-    };
+    use crate::format::{code::tree, name::word::Word};
+    use base::language::Language;
 
     #[track_caller]
     fn check(language: Language, text: &str, expected: &str) {

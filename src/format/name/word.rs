@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use memchr::memmem::Finder;
 
-use crate::base::language::Language;
+use base::language::Language;
 
 /// True for a character that may continue a name in every language.
 pub(crate) fn continues(c: char) -> bool {

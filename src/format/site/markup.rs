@@ -7,14 +7,12 @@ use super::{
     mask::{Masked, mask},
     script, sheet,
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        language::Language,
-        micro::Kind,
-        pulse::Pulse,
-    },
-    format::code::tree::{self, SyntaxNode},
+use crate::format::code::tree::{self, SyntaxNode};
+use base::{
+    error::{Code, Error},
+    language::Language,
+    micro::Kind,
+    pulse::Pulse,
 };
 
 /// Reads a page.

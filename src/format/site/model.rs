@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::base::{
+use base::{
     error::{Code, Error},
     language::Language,
     micro::Kind,

@@ -1,10 +1,8 @@
 //! Reads a text by its format.
 
 use super::{Format, Sites, markup, script, sheet};
-use crate::{
-    base::{error::Error, pulse::Pulse},
-    format::code::tree::{self, Base, Replaced},
-};
+use crate::format::code::tree::{self, Base, Replaced};
+use base::{error::Error, pulse::Pulse};
 
 /// The places of a text; `invalid_input` if it can't be told apart what is text and what is a program. A program's tree is kept for
 /// `read_edited`.

@@ -3,10 +3,8 @@
 use std::ops::Range;
 
 use super::{Element, Site, Sites, Spelling, class, object};
-use crate::{
-    base::{error::Error, language::Language, micro::Kind, pulse::Pulse},
-    format::code::tree::{self, Base, SyntaxNode, Tree},
-};
+use crate::format::code::tree::{self, Base, SyntaxNode, Tree};
+use base::{error::Error, language::Language, micro::Kind, pulse::Pulse};
 
 /// Reads a program. The tree is kept for edits of the text, if all of it was understood.
 pub(super) fn read(text: &str, language: Language, pulse: Pulse<'_>) -> Result<(Sites, Option<Base>), Error> {

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::{Sheet, Site, Sites, Spelling};
-use crate::base::micro::Kind;
+use base::micro::Kind;
 
 /// The at-rules that name another sheet.
 const IMPORTS: &[&str] = &["@import", "@use", "@forward", "@plugin", "@reference"];

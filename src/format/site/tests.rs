@@ -1,7 +1,7 @@
 //! Tests of the readers of sites.
 
 use super::*;
-use crate::base::micro::Kind;
+use base::micro::Kind;
 
 /// Each site as `kind name text`; what a program computes in brackets.
 #[track_caller]

@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 use self::rate::Rates;
 pub(super) use self::wall::{Deadline, Wall};
 use crate::{
-    base::{
-        change::ChangeSet,
-        diff::Stat,
-        error::{Code, Error},
-        path::RepoPath,
-    },
     record::event,
     system::{clock::Stopwatch, policy},
+};
+use base::{
+    change::ChangeSet,
+    diff::Stat,
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// The budgets of a run. Calls that are made at the same time never get more together than there is.
@@ -403,7 +403,7 @@ fn spent_error<N: Copy + std::fmt::Display + Into<Value>>(name: &str, limit: N, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::{
+    use base::{
         change::{Change, Content},
         diff::Lines,
     };

@@ -9,10 +9,8 @@ use std::{
     time::Duration,
 };
 
-use crate::{
-    base::error::Error,
-    system::{clock::Stopwatch, threads},
-};
+use crate::system::{clock::Stopwatch, threads};
+use base::error::Error;
 
 /// How often the wish of the user to stop is passed on, and the time looked at.
 const TICK: Duration = Duration::from_millis(20);

@@ -14,11 +14,6 @@ use super::{
     withheld,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-        span::span,
-    },
     host::{
         Context, Event, Position, Work,
         change::{
@@ -42,12 +37,17 @@ use crate::{
     },
     service::adapter::{
         self, Adapter,
-        contract::{BaselineRecord, Invocation, Mode, Output, Phase, Proposal},
+        contract::{BaselineRecord, Invocation, Mode, Phase, Proposal},
         envelope,
         source::Source,
         verify::Report,
     },
     system::{git, policy::Policy, workspace::View},
+};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
+    span::span,
 };
 
 /// The word in the name of the artefact with the source of a user's adapter.
@@ -440,7 +440,7 @@ impl ByVerifier<'_> {
         let mut files = vec![pipeline.recorder.write_artifact(pipeline.position, tool, "verify", &report)?];
         let mut verdict = report.verdict();
         files.extend(try_samples(pipeline, stored, report.samples, &mut verdict)?);
-        let mut output = Output::new(&stored.invocation, phase, &stored.proposal, verdict);
+        let mut output = stored.proposal.output(&stored.invocation, phase, verdict);
         output.run = Some(pipeline.recorder.run_id().to_owned());
         output.artifacts = stored.artifacts();
         output.artifacts.extend(manifest.iter().chain(&files).map(|file| file.path.clone()));

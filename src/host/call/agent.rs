@@ -6,17 +6,15 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::{
-    base::{
-        call::{Call, Promise, Summon},
-        error::{Code, Error},
-        seed::Stream,
-    },
-    host::{
-        Commitment, Event, Position, Sink,
-        agents::{Agent, AgentState, DISMISSED, Registry},
-        commitment::Pledges,
-    },
+use crate::host::{
+    Commitment, Event, Position, Sink,
+    agents::{Agent, AgentState, DISMISSED, Registry},
+    commitment::Pledges,
+};
+use base::{
+    call::{Call, Promise, Summon},
+    error::{Code, Error},
+    seed::Stream,
 };
 
 /// Names of agents that nobody has named, in their order. After the last, a number follows.

@@ -8,11 +8,6 @@ use super::{
     exec,
 };
 use crate::{
-    base::{
-        call::{Call, Node, Run, Work},
-        error::{Code, Error},
-        path::{RepoPath, prefix},
-    },
     host::{
         Position,
         ahead::Early,
@@ -24,6 +19,11 @@ use crate::{
         gate::Decision,
     },
     system::workspace::{Globs, View, parallel_map},
+};
+use base::{
+    call::{Call, Node, Run, Work},
+    error::{Code, Error},
+    path::{RepoPath, prefix},
 };
 
 /// The work of a node that can be done before its turn.

@@ -3,13 +3,6 @@
 use serde_json::Value;
 
 use crate::{
-    base::{
-        call::Call,
-        change::ChangeSet,
-        diff::{Lines, Stat},
-        error::{Code, Error},
-        path::RepoPath,
-    },
     host::{
         Event, Host, Position, Sink,
         change::{
@@ -25,6 +18,13 @@ use crate::{
         gate::Decision,
     },
     system::policy::Refusal,
+};
+use base::{
+    call::Call,
+    change::ChangeSet,
+    diff::{Lines, Stat},
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// The kind of this change in a confirmation, by which the policy can grant it.

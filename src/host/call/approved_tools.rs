@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::base::hash::Sha256;
+use base::hash::Sha256;
 
 /// The tools of MCP servers that a person has approved: the hashes of their definitions, by server and name. The default has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

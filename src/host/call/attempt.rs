@@ -8,12 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::{
-    base::{
-        change::Content,
-        error::{Code, Error},
-        path::RepoPath,
-        text::counted,
-    },
     host::{
         self, Context, Position,
         change::{
@@ -30,6 +24,12 @@ use crate::{
     },
     record::{Chain, RunFolder},
     system::lock::Lease,
+};
+use base::{
+    change::Content,
+    error::{Code, Error},
+    path::RepoPath,
+    text::counted,
 };
 
 impl Pipeline<'_, '_> {

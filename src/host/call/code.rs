@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 use super::files::{Files, MAX_HITS};
 use crate::{
-    base::{
-        call::Search,
-        error::{Code, Error},
-        json,
-        path::RepoPath,
-        text::counted,
-    },
     host::context::check_stop,
     service::code::{Finder, Found},
     system::workspace::parallel_map,
+};
+use base::{
+    call::Search,
+    error::{Code, Error},
+    json,
+    path::RepoPath,
+    text::counted,
 };
 
 /// A longer file is not searched.

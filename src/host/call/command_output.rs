@@ -5,10 +5,10 @@ use std::fmt::Write;
 use anstream::adapter::strip_str;
 
 use crate::{
-    base::text::{counted, shortened},
     service::gate::secrets,
     system::process::sandbox::{Ended, Stream},
 };
+use base::text::{counted, shortened};
 
 /// How many lines of each stream are told.
 const LINES: usize = 20;

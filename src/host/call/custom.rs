@@ -13,11 +13,11 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    base::error::{Code, Error},
     host::{Demand, Position},
     service::gate::Offered,
     system::{schema::Schema, workspace::View},
 };
+use base::error::{Code, Error};
 
 /// Namespaces that are reserved for nrv's own calls, now or in a later version.
 const NAMESPACES: &[&str] = &[

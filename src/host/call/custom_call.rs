@@ -8,11 +8,6 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    base::{
-        call::{Call, tool_of_call},
-        error::{Code, Error},
-        text,
-    },
     host::{
         call::{
             custom::{CustomCall, CustomContext, Effect, Offer},
@@ -21,6 +16,11 @@ use crate::{
         change::pipeline::Pipeline,
     },
     system::schema::Schema,
+};
+use base::{
+    call::{Call, tool_of_call},
+    error::{Code, Error},
+    text,
 };
 
 /// Answers a call that the program adds, or one to an MCP server. What may have an effect is in the record, on the disk, before it is done.

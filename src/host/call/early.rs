@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    base::{error::Error, path::RepoPath},
     host::{
         ahead::Early,
         change::{freshness::Seen, pipeline::Pipeline},
     },
     service::adapter::contract::{Invocation, Proposal},
 };
+use base::{error::Error, path::RepoPath};
 
 /// Takes the proposal that was made for the call that is answered now, unless it would be another one: a file that it looked at has
 /// changed, or one came or went.

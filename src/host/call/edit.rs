@@ -3,13 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::{
-    base::{
-        change::Content,
-        error::{Code, Error},
-        json,
-        micro::{Edit, Find, Handle},
-        path::RepoPath,
-    },
     host::{
         Event,
         call::files::{Files, unprotected},
@@ -31,6 +24,13 @@ use crate::{
         },
     },
     system::workspace::{Globs, View, parallel_map},
+};
+use base::{
+    change::Content,
+    error::{Code, Error},
+    json,
+    micro::{Edit, Find, Handle},
+    path::RepoPath,
 };
 
 /// The kind of this change in a confirmation, by which the policy can grant it.

@@ -3,15 +3,15 @@
 use serde_json::Value;
 
 use crate::{
-    base::{
-        call::{Call, Command},
-        diff,
-        error::{Code, Error},
-        path::RepoPath,
-    },
     host::terms::Terms,
     service::gate::{self, Edit, Rules, Subject, Verdict, destructive},
     system::{policy::Policy, workspace::View},
+};
+use base::{
+    call::{Call, Command},
+    diff,
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// Returns the verdict of the gates on a command, or on the use of a tool, that a script asks about; none for another call.

@@ -6,12 +6,6 @@ use serde_json::{Value, json};
 
 use super::command_output::last_words;
 use crate::{
-    base::{
-        call::{Call, Run},
-        error::{Code, Error},
-        path::RepoPath,
-        text::{escape, shortened},
-    },
     host::{
         Context, Event, Position, Sink,
         ahead::{Order, Outcome},
@@ -42,6 +36,12 @@ use crate::{
         process::sandbox::{Bound, Confinement, Ended, Stream},
         workspace::{Globs, View, Workspace, parallel_map},
     },
+};
+use base::{
+    call::{Call, Run},
+    error::{Code, Error},
+    path::RepoPath,
+    text::{escape, shortened},
 };
 
 /// The kind of a command's change in a confirmation, by which the policy can grant it.

@@ -10,19 +10,19 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::{
-    base::{
-        call::Call,
-        change::Content,
-        error::{Code, Error},
-        json,
-        path::{RepoPath, protected},
-        regular,
-    },
     host::{Context, context::check_stop, reply_size::too_large},
     system::{
         policy::Policy,
         workspace::{Globs, Kind, Overlay, View, parallel_map},
     },
+};
+use base::{
+    call::Call,
+    change::Content,
+    error::{Code, Error},
+    json,
+    path::{RepoPath, protected},
+    regular,
 };
 
 /// How many hits one search may give.

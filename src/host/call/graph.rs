@@ -3,12 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::{
-    base::{
-        call::{Call, Node, Work, check_nodes},
-        error::{Code, Error},
-        path::RepoPath,
-        text::first_file,
-    },
     host::{
         call::ahead::{declared, work_ahead},
         change::pipeline::Pipeline,
@@ -19,6 +13,12 @@ use crate::{
         policy::Refusal,
         workspace::{Globs, View},
     },
+};
+use base::{
+    call::{Call, Node, Work, check_nodes},
+    error::{Code, Error},
+    path::RepoPath,
+    text::first_file,
 };
 
 /// The rules that bound the files which a run may write at all.

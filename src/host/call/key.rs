@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    base::error::{Code, Error},
     host::Context,
     system::{net::Secret, policy::Policy},
 };
+use base::error::{Code, Error};
 
 /// The place of a key.
 pub(super) struct KeyPlace<'a> {

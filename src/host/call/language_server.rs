@@ -14,10 +14,6 @@ use std::{
 
 use super::server_process::{GOODBYE, KEPT, TICK, explained};
 use crate::{
-    base::{
-        call::Run,
-        error::{Code, Error},
-    },
     host::terms::Terms,
     service::exec::{self, Conversation, Done, Prepared},
     system::{
@@ -27,6 +23,10 @@ use crate::{
         threads,
         workspace::View,
     },
+};
+use base::{
+    call::Run,
+    error::{Code, Error},
 };
 
 /// Pieces of output that wait to be read.

@@ -11,12 +11,6 @@ use super::{
     server_process::Starting,
 };
 use crate::{
-    base::{
-        call::{Call, tool_of_call},
-        error::{Code, Error},
-        pulse::Pulse,
-        text::{escape, shortened},
-    },
     host::{ApprovedTools, budget::Demand, change::pipeline::Pipeline, recorder::Recorder},
     record::{
         Note,
@@ -26,6 +20,12 @@ use crate::{
         clock::Stopwatch,
         mcp_client::{Definition, Reply, failed},
     },
+};
+use base::{
+    call::{Call, tool_of_call},
+    error::{Code, Error},
+    pulse::Pulse,
+    text::{escape, shortened},
 };
 
 /// Characters of the words of a tool that an error shows.

@@ -7,10 +7,6 @@ use super::{
     server_process::{Process, Starting, Streams, Surroundings},
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        pulse::Pulse,
-    },
     host::Context,
     system::{
         clock::Stopwatch,
@@ -18,6 +14,10 @@ use crate::{
         policy::{Exec, McpServer, Policy},
         workspace::Overlay,
     },
+};
+use base::{
+    error::{Code, Error},
+    pulse::Pulse,
 };
 
 /// The servers with which a run converses. Dropping them ends them all at once.

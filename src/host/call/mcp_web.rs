@@ -4,7 +4,6 @@ use url::Url;
 
 use super::key::KeyPlace;
 use crate::{
-    base::error::{Code, Error},
     host::Context,
     system::{
         mcp_client::{Answer, Post, Web},
@@ -12,6 +11,7 @@ use crate::{
         policy::{McpServer, Policy},
     },
 };
+use base::error::{Code, Error};
 
 /// The way to a server.
 pub(super) struct Remote {

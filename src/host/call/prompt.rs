@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::{adapter::approved, files::Files, llm::models::Requests};
 use crate::{
-    base::{call::Parts, error::Error},
     host::{reply::as_value, reply_size::too_large},
     service::prompt::{self, Composed},
 };
+use base::{call::Parts, error::Error};
 
 /// The detail of an error that a prompt met after it was made: the prompt's hash.
 pub(in crate::host) const MADE: &str = "prompt_sha256";

@@ -8,7 +8,6 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    base::{error::Error, seed},
     host::{
         Context,
         change::{pipeline::Pipeline, stored_proposal::StoredProposal},
@@ -22,6 +21,7 @@ use crate::{
         workspace::parallel_map,
     },
 };
+use base::{error::Error, seed};
 
 /// No link of the sample is missing on its new host.
 const NO_404S_SAMPLED: &str = "no_404s_sampled";

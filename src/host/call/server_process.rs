@@ -17,12 +17,6 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    base::{
-        call::Run,
-        error::{Code, Error},
-        pulse::Pulse,
-        text::shortened,
-    },
     host::Context,
     service::exec::{self, Conversation, Done, Found},
     system::{
@@ -32,6 +26,12 @@ use crate::{
         threads,
         workspace::{Overlay, View, Workspace},
     },
+};
+use base::{
+    call::Run,
+    error::{Code, Error},
+    pulse::Pulse,
+    text::shortened,
 };
 
 /// The wait for a server to end by itself after good-bye.

@@ -3,10 +3,8 @@
 use serde_json::{Value, json};
 
 use super::files::Files;
-use crate::{
-    base::{call::Blob, hash::Sha256},
-    host::{Event, Sink},
-};
+use crate::host::{Event, Sink};
+use base::{call::Blob, hash::Sha256};
 
 impl Files<'_> {
     /// Shows a value. Of a file the reply says which it was, for the record; scripts don't learn it.

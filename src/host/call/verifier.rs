@@ -6,11 +6,6 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::samples;
 use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-        path::RepoPath,
-    },
     host::{
         Context, Position,
         change::{draft::Draft, stored_proposal::StoredProposal},
@@ -35,6 +30,11 @@ use crate::{
         process::{Command, capture_with},
         workspace::Proposed,
     },
+};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
+    path::RepoPath,
 };
 
 /// The hidden subcommand that verifies.

@@ -3,15 +3,15 @@
 use serde_json::Value;
 
 use crate::{
-    base::{
-        call::{Severity, Violation},
-        error::{Code, Error},
-        hash::Sha256,
-        json,
-    },
     host::{Event, Sink, tally::Tally},
     service::gate::{Decision, GateResult},
     system::policy::Policy,
+};
+use base::{
+    call::{Severity, Violation},
+    error::{Code, Error},
+    hash::Sha256,
+    json,
 };
 
 /// The word in place of a gate's name.

@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-    },
     host::{life::request::Origin, terms::Terms},
     system::workspace::{Globs, View},
+};
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// Excludes hidden files from the target of an invocation, and refuses parameters that name one.

@@ -2,10 +2,6 @@
 
 use super::confirmations::{Bound, Standing};
 use crate::{
-    base::{
-        error::{Code, Error},
-        text::first_file,
-    },
     host::{
         Host,
         change::approver::{approver, unusable},
@@ -17,6 +13,10 @@ use crate::{
         event::{Confirmation, Event},
     },
     system::workspace::parallel_map,
+};
+use base::{
+    error::{Code, Error},
+    text::first_file,
 };
 
 impl Host<'_> {

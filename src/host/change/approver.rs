@@ -1,11 +1,6 @@
 //! Those who may approve, and what shows that they did.
 
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::{RepoPath, protected},
-        text::escape,
-    },
     host::{
         Context,
         change::{
@@ -20,6 +15,11 @@ use crate::{
         clock,
         signature::{Signature, Signers, Use},
     },
+};
+use base::{
+    error::{Code, Error},
+    path::{RepoPath, protected},
+    text::escape,
 };
 
 /// The file of those whose signatures count, in [`protected::SIGNERS`].

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    base::path::RepoPath,
     host::{change::draft::Previewed, life::history::Past},
     record::event::AttemptCounts,
     system::workspace::Overlay,
 };
+use base::path::RepoPath;
 
 /// The attempts of a run.
 #[derive(Debug, Default)]

@@ -9,11 +9,6 @@ use super::{
     pipeline::{Pipeline, Proof},
 };
 use crate::{
-    base::{
-        change::Entry,
-        error::{Code, Error},
-        span::span,
-    },
     host::{Position, Recovery, change::transaction::Transacted, recorder::Recorder, terms::Terms},
     record::{
         self, FileRef, Note, RunFolder,
@@ -24,6 +19,11 @@ use crate::{
         lock::Wait,
         process::Section,
     },
+};
+use base::{
+    change::Entry,
+    error::{Code, Error},
+    span::span,
 };
 
 /// The name of a run's first transaction.

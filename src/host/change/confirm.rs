@@ -10,15 +10,6 @@ use super::{
     patch::Patch,
 };
 use crate::{
-    base::{
-        call::Call,
-        change::ChangeSet,
-        error::{Code, Error},
-        hash::Sha256,
-        json,
-        span::span,
-        text::{counted, escape},
-    },
     host::{
         Answer, Event, Position, Question, Sink,
         change::{
@@ -35,6 +26,15 @@ use crate::{
         clock::{self, Stopwatch},
         policy::{Confirm, ConfirmMode, ConfirmWrites},
     },
+};
+use base::{
+    call::Call,
+    change::ChangeSet,
+    error::{Code, Error},
+    hash::Sha256,
+    json,
+    span::span,
+    text::{counted, escape},
 };
 
 /// The confirmations under which a change is made.

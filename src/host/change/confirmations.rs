@@ -12,18 +12,18 @@ use super::{
     subject::{CONFIRM, DTA_APPLY, Subject},
 };
 use crate::{
-    base::{
-        change::ChangeSet,
-        error::{Code, Error},
-        hash::Sha256,
-        path::RepoPath,
-        text::escape,
-    },
     host::change::subject::BoundFile,
     record::{
         Pack, Record, RunFolder,
         event::{Confirmation, Question, Status, Stored},
     },
+};
+use base::{
+    change::ChangeSet,
+    error::{Code, Error},
+    hash::Sha256,
+    path::RepoPath,
+    text::escape,
 };
 
 /// The data to which a confirmation is bound. A person reads and signs its file.
@@ -127,8 +127,7 @@ impl Bound {
 
 /// The files of a change with what they are.
 pub(in crate::host) fn files_before(changes: &ChangeSet) -> Vec<BoundFile> {
-    let file =
-        |entry: crate::base::change::Entry| BoundFile { path: entry.path, before: entry.before.map(|was| was.sha256) };
+    let file = |entry: base::change::Entry| BoundFile { path: entry.path, before: entry.before.map(|was| was.sha256) };
     changes.entries().into_iter().map(file).collect()
 }
 

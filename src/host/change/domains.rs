@@ -1,7 +1,6 @@
 //! The globs of the files that each adapter owns.
 
 use crate::{
-    base::micro::tool_of,
     host::agents::Agent,
     service::{
         adapter::{Adapter, Adapters},
@@ -9,6 +8,7 @@ use crate::{
     },
     system::policy::Policy,
 };
+use base::micro::tool_of;
 
 pub(super) fn owned(globs: &[&str]) -> Vec<String> {
     globs.iter().map(|glob| (*glob).to_owned()).collect()

@@ -3,18 +3,18 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    base::{
-        change::{ChangeSet, Content, Entry, Stamp},
-        diff::Stat,
-        error::Error,
-        path::RepoPath,
-    },
     host::{Context, change::patch::Patch},
     service::gate::GateResult,
     system::{
         journal::{Target, check_case, preflight},
         workspace::{Overlay, View, parallel_map},
     },
+};
+use base::{
+    change::{ChangeSet, Content, Entry, Stamp},
+    diff::Stat,
+    error::Error,
+    path::RepoPath,
 };
 
 /// A file of a dry run's patch.

@@ -4,14 +4,14 @@
 //! which the system last saw a file change.
 
 use crate::{
-    base::{
-        error::{Code, Error},
-        text::first_file,
-    },
     host::{recorder::Recorder, terms::Terms},
     record::EVENTS,
     service::adapter::contract::FileHash,
     system::workspace::{Metadata, View, parallel_map},
+};
+use base::{
+    error::{Code, Error},
+    text::first_file,
 };
 
 /// The metadata of files, taken after they had been read.

@@ -2,7 +2,6 @@
 
 use super::{patch::Patch, pipeline::Pipeline};
 use crate::{
-    base::{change::ChangeSet, error::Error, hash::Sha256, span::span},
     host::{Position, recorder::Recorder},
     record::{
         Note,
@@ -10,6 +9,7 @@ use crate::{
     },
     service::gate::Verdict,
 };
+use base::{change::ChangeSet, error::Error, hash::Sha256, span::span};
 
 /// A change that is submitted to the pipeline.
 #[derive(Clone, Copy)]

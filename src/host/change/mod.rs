@@ -38,10 +38,10 @@ use self::{
     judge::{Judged, Submitted},
 };
 use crate::{
-    base::error::Error,
     host::change::pipeline::{Pipeline, Proof},
     record::{FileRef, Note, event::Event},
 };
+use base::error::Error;
 
 /// The outcome of a change that was made, proposed or tried.
 #[derive(Debug)]

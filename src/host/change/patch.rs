@@ -4,14 +4,11 @@ use std::{collections::BTreeSet, ops::Range};
 
 use serde_json::{Value, json};
 
-use crate::{
-    base::{
-        diff::{self, FilePatch, Kind, Lines, ParseOptions, Stat},
-        hash::Sha256,
-        path::RepoPath,
-    },
-    record::event::FileRow,
-    service::gate::Text,
+use crate::{record::event::FileRow, service::gate::Text};
+use base::{
+    diff::{self, FilePatch, Kind, Lines, ParseOptions, Stat},
+    hash::Sha256,
+    path::RepoPath,
 };
 
 /// A patch, and what each file has in it.
@@ -236,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_file_that_gets_another_name_shows_that_as_new() {
-        let stat = Stat { path: RepoPath::parse("b").unwrap(), lines: crate::base::diff::Lines::default() };
+        let stat = Stat { path: RepoPath::parse("b").unwrap(), lines: base::diff::Lines::default() };
         let texts = |part: &[u8]| {
             let mut patch = Patch::default();
             patch.push(part, stat.clone());

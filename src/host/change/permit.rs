@@ -6,7 +6,7 @@ use super::{
     pipeline::{Pipeline, Proof},
     reserve::Reserved,
 };
-use crate::base::{error::Error, span::span};
+use base::{error::Error, span::span};
 
 /// A change that may be made, with the confirmations under which it is made.
 pub struct Permitted<'c> {

@@ -2,17 +2,15 @@
 
 use serde_json::Value;
 
-use crate::{
-    base::error::Error,
-    host::{
-        Position, Sink,
-        change::{confirmations::Confirmations, draft::Draft, ledger::Ledger, subject::Subject},
-        recorder::Recorder,
-        tally::Tally,
-        terms::Terms,
-        turn::Turn,
-    },
+use crate::host::{
+    Position, Sink,
+    change::{confirmations::Confirmations, draft::Draft, ledger::Ledger, subject::Subject},
+    recorder::Recorder,
+    tally::Tally,
+    terms::Terms,
+    turn::Turn,
 };
+use base::error::Error;
 
 /// A call whose change is on its way.
 pub struct Pipeline<'p, 'a> {

@@ -11,18 +11,18 @@ use super::{
     patch::Patch,
 };
 use crate::{
-    base::{
-        call::{Blob, PlannedFile},
-        change::{Change, Content, Entry},
-        diff::Stat,
-        error::{Code, Error},
-        hash::Sha256,
-        json,
-        path::RepoPath,
-    },
     host::{Context, Finished, change::draft::Preview, terms::Terms},
     record::event,
     service::gate::{Decision, GateResult},
+};
+use base::{
+    call::{Blob, PlannedFile},
+    change::{Change, Content, Entry},
+    diff::Stat,
+    error::{Code, Error},
+    hash::Sha256,
+    json,
+    path::RepoPath,
 };
 
 /// The version of the form that plans have.

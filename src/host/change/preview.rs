@@ -6,7 +6,7 @@ use super::{
     pipeline::{Pipeline, Proof},
     verify::Verified,
 };
-use crate::base::{error::Error, span::span};
+use base::{error::Error, span::span};
 
 impl Judged<'_> {
     /// Tries a change that nobody writes: its budgets are looked at, and nothing is reserved or asked.

@@ -12,11 +12,11 @@ use super::{
     subject::{LOCK, POLICY, Subject},
 };
 use crate::{
-    base::error::{Code, Error},
     host::{Context, recorder::Recorder, terms::Terms},
     record::{Record, RunFolder, event::Event},
     system::{journal, policy::ConfirmMode},
 };
+use base::error::{Code, Error};
 
 /// Where a run's record is made: the inodes of the workspace and of the run's folder, which nobody knows beforehand.
 pub(in crate::host) fn place(context: &Context, folder: &RunFolder) -> Result<[u64; 2], Error> {

@@ -9,17 +9,17 @@ use super::{
     subject::Subject,
 };
 use crate::{
-    base::{
-        change::{Content, Stamp},
-        error::{Code, Error},
-        path::RepoPath,
-    },
     record::{
         Note,
         event::{Checked, Event},
     },
     service::apply::Proposed,
     system::workspace::{View, parallel_map},
+};
+use base::{
+    change::{Content, Stamp},
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// A change that is verified by reading its files back.

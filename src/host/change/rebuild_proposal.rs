@@ -4,12 +4,6 @@ use std::collections::BTreeMap;
 
 use super::{freshness::Seen, patch::Patch};
 use crate::{
-    base::{
-        call::{Blob, Call, PlannedFile},
-        change::{Change, ChangeSet, Content, Entry},
-        diff::{Lines, Stat},
-        error::{Code, Error},
-    },
     host::{Context, change::stored_proposal::StoredProposal, recorder::Recorder},
     record::{
         FileRef, Pack, Record,
@@ -20,6 +14,12 @@ use crate::{
         apply,
     },
     system::workspace::View,
+};
+use base::{
+    call::{Blob, Call, PlannedFile},
+    change::{Change, ChangeSet, Content, Entry},
+    diff::{Lines, Stat},
+    error::{Code, Error},
 };
 
 /// The state of the files of a proposal that is rebuilt.

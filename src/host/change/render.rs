@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    base::{
-        change::{Change, Stamp},
-        diff::{self, Side, Stat},
-        error::{Code, Error},
-        path::RepoPath,
-    },
     host::{change::patch::Patch, terms::Terms},
     service::apply::Proposed,
     system::workspace::{View, parallel_map, parallel_map_with},
+};
+use base::{
+    change::{Change, Stamp},
+    diff::{self, Side, Stat},
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 impl Terms<'_> {
@@ -100,10 +100,8 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::{
-        base::change::Content,
-        system::workspace::{Overlay, Workspace},
-    };
+    use crate::system::workspace::{Overlay, Workspace};
+    use base::change::Content;
 
     #[test]
     fn a_file_that_changed_or_is_gone_is_stale() {

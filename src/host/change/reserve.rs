@@ -4,11 +4,8 @@ use super::{
     judge::{Judged, Submitted},
     pipeline::Pipeline,
 };
-use crate::{
-    base::{error::Error, span::span},
-    host::budget::Cost,
-    service::gate::Verdict,
-};
+use crate::{host::budget::Cost, service::gate::Verdict};
+use base::{error::Error, span::span};
 
 /// A change whose files, lines and bytes are reserved. They are given back if it never reaches the tree.
 pub struct Reserved<'c> {

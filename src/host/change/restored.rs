@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use super::{patch::Patch, transaction::Transacted};
 use crate::{
-    base::{
-        change::{Content, Entry, Stamp},
-        diff::{self, Side},
-        error::{Code, Error},
-        hash::Sha256,
-        path::RepoPath,
-        text::first_file,
-    },
     host::Context,
     record::RunFolder,
     system::{journal::Target, workspace::parallel_map},
+};
+use base::{
+    change::{Content, Entry, Stamp},
+    diff::{self, Side},
+    error::{Code, Error},
+    hash::Sha256,
+    path::RepoPath,
+    text::first_file,
 };
 
 /// The changes of transactions, taken together: the first pre-image and the last post-image of each file.

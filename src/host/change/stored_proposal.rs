@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::{
-    base::{diff::Stat, error::Error, json},
     host::{
         Event, Work,
         change::{
@@ -16,6 +15,7 @@ use crate::{
     record::FileRef,
     service::adapter::contract::{Invocation, Proposal},
 };
+use base::{diff::Stat, error::Error, json};
 
 /// A proposal that the host keeps; scripts only have its description.
 #[derive(Debug)]

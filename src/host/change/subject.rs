@@ -3,10 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{
-    base::{hash::Sha256, path::RepoPath},
-    host::change::patch::Patch,
-};
+use crate::host::change::patch::Patch;
+use base::{hash::Sha256, path::RepoPath};
 
 /// Who granted what a person was asked.
 pub(in crate::host) const PERSON: &str = "person";

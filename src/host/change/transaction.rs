@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{base::change::Entry, record};
+use crate::record;
+use base::change::Entry;
 
 /// The names of transactions.
 pub(in crate::host) fn names(transactions: &[Transacted]) -> Vec<String> {

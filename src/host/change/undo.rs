@@ -9,10 +9,6 @@ use super::{
     transaction::Transacted,
 };
 use crate::{
-    base::{
-        change::{Content, Entry},
-        error::{Code, Error},
-    },
     host::{Context, change::transaction::names, life::attempts::Aside, recorder::Recorder, redact::recovered_note},
     record::{
         self, Chain, Note, RunFolder,
@@ -22,6 +18,10 @@ use crate::{
         journal::{Journal, Target, Transaction},
         lock::Lease,
     },
+};
+use base::{
+    change::{Content, Entry},
+    error::{Code, Error},
 };
 
 /// Why changes of a run are taken back, or put back.

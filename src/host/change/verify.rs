@@ -7,7 +7,7 @@ use super::{
     commit::Committed,
     pipeline::{Pipeline, Proof},
 };
-use crate::base::{error::Error, span::span};
+use base::{error::Error, span::span};
 
 /// A change that stands and was verified; in a dry run, one that would.
 pub struct Verified {

@@ -3,10 +3,6 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::{
-    base::{
-        call::{Call, Run},
-        error::{Code, Error},
-    },
     host::{
         Context,
         call::{command_output::last_words, exec::recorded_program},
@@ -24,6 +20,10 @@ use crate::{
         process::sandbox::Ended,
         workspace::View,
     },
+};
+use base::{
+    call::{Call, Run},
+    error::{Code, Error},
 };
 
 /// The environment and the limits for the commands of commitments.

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use crate::{
-    base::error::{Code, Error},
     service::assertion::{self, Assertion},
     system::policy::{self, Policy},
 };
+use base::error::{Code, Error};
 
 /// How many characters a description may have.
 const MOST_WORDS: usize = 1000;

@@ -19,12 +19,6 @@ use super::{
     terms::Terms,
 };
 use crate::{
-    base::{
-        call::{Call, Promise},
-        error::{Code, Error},
-        json,
-        path::RepoPath,
-    },
     host::commitment::{form::well_formed, outcome::Commitment},
     record::{
         Note, Pack,
@@ -39,6 +33,12 @@ use crate::{
         policy::{self, Hidden, Policy},
         workspace::Globs,
     },
+};
+use base::{
+    call::{Call, Promise},
+    error::{Code, Error},
+    json,
+    path::RepoPath,
 };
 
 pub use self::{

@@ -13,10 +13,6 @@ use super::{
     verify::SUBCOMMAND,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        text::escape,
-    },
     host::{
         Context, Started, State, Verified,
         call::verifier::{ask_process, verify_again},
@@ -29,6 +25,10 @@ use crate::{
         gate::Rules,
     },
     system::{clock::Stopwatch, policy::Policy},
+};
+use base::{
+    error::{Code, Error},
+    text::escape,
 };
 
 /// The result of verifying a run again.

@@ -68,6 +68,6 @@ impl Commitment {
             None => "was not looked at",
         };
         let reason = self.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-        crate::base::text::escape(&format!("{} {seen}: {}{reason}", self.id, self.description))
+        base::text::escape(&format!("{} {seen}: {}{reason}", self.id, self.description))
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{Pledge, Pledges, command, hidden, outcome::Commitment, request};
 use crate::{
-    base::error::{Code, Error},
     host::{Demand, Event, Sink, call::verifier::ask_process, commitment::command::Seen},
     record::{
         Note,
@@ -11,6 +10,7 @@ use crate::{
     service::assertion::{self, Assertion, Verdict},
     system::{clock::Stopwatch, workspace::Proposed},
 };
+use base::error::{Code, Error};
 
 /// The hidden subcommand that looks at an assertion.
 pub(super) const SUBCOMMAND: &str = "__check";

@@ -10,10 +10,10 @@ use super::{
     measure::{Evaluator, Measured, found},
 };
 use crate::{
-    base::{call::Command, error::Error},
     service::gate::{self, Decision, Rules, destructive},
     system::policy::Policy,
 };
+use base::{call::Command, error::Error};
 
 /// See the module's documentation.
 pub(super) struct ForbiddenCommandScan;

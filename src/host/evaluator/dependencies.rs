@@ -10,11 +10,11 @@ use super::{
     measure::{Evaluator, Measured, found},
 };
 use crate::{
-    base::error::{Code, Error},
     host::evaluator::manifest::Manifest,
     service::gate::Rules,
     system::policy::{DependencyRule, Policy},
 };
+use base::error::{Code, Error};
 
 /// See the module's documentation.
 pub(super) struct ForbiddenDependencyScan;
@@ -64,8 +64,8 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::base::path::RepoPath;
     use crate::system::policy::FILE;
+    use base::path::RepoPath;
 
     #[track_caller]
     fn check(policy: &str, before: Option<&str>, after: Option<&str>, passed: Option<bool>, details: Value) {

@@ -3,7 +3,6 @@
 use serde_json::json;
 
 use crate::{
-    base::error::Error,
     host::evaluator::{
         evidence::Evidence,
         measure::{Evaluator, Measured, ratio},
@@ -12,6 +11,7 @@ use crate::{
     service::gate::Rules,
     system::policy::Policy,
 };
+use base::error::Error;
 
 /// Judges the rework ratio. What an attempt tried that was undone does not count.
 pub(super) struct DiffQuality;

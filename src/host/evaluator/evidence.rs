@@ -9,14 +9,6 @@ use super::{
     rework::{Changed, Step},
 };
 use crate::{
-    base::{
-        change::{Entry, Stamp},
-        diff::{self, FilePatch, Lines, ParseOptions, Strip},
-        error::{Code, Error},
-        hash::Sha256,
-        micro::tool_of,
-        path::RepoPath,
-    },
     host::{
         change::{draft::Draft, ledger::Ledger},
         life::attempts::{BEGIN, END, detours},
@@ -29,6 +21,14 @@ use crate::{
         event::{self, Changes, Event, FileRow, JudgedPatch, Kind},
     },
     service::gate::Decision,
+};
+use base::{
+    change::{Entry, Stamp},
+    diff::{self, FilePatch, Lines, ParseOptions, Strip},
+    error::{Code, Error},
+    hash::Sha256,
+    micro::tool_of,
+    path::RepoPath,
 };
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use regex::Regex;
 use serde_json::Value;
 use toml_edit::{Document, Item, TableLike};
 
-use crate::base::path::RepoPath;
+use base::path::RepoPath;
 
 /// A dependency: its name, and what is asked for of its versions, as it is written.
 pub(super) type Dependency = (String, String);

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::{base::error::Error, host::evaluator::evidence::Evidence, service::gate::Rules, system::policy::Policy};
+use crate::{host::evaluator::evidence::Evidence, service::gate::Rules, system::policy::Policy};
+use base::error::Error;
 
 /// The evaluator that says whether tests passed.
 pub(in crate::host) const TESTS_PASS: &str = "tests-pass";

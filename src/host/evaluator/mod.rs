@@ -21,13 +21,13 @@ use self::{
 };
 use super::terms::Terms;
 use crate::{
-    base::error::{Code, Error},
     host::evaluator::{
         evidence::Ending,
         measure::{Evaluator, Measured},
     },
     record::event::{Changes, Evaluation},
 };
+use base::error::{Code, Error};
 
 /// Every evaluator, sorted by name.
 const EVALUATORS: &[&dyn Evaluator] =
@@ -58,7 +58,7 @@ impl Evaluation {
             .filter_map(|(name, count)| Some(format!("{} {}", count.as_u64()?, name.replace('_', " "))))
             .collect();
         let counts = if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
-        let named = crate::base::text::escape(&named.unwrap_or_default());
+        let named = base::text::escape(&named.unwrap_or_default());
         format!("{} {verdict}: {}{limit}{counts}{named}", self.evaluator, number(self.value))
     }
 }

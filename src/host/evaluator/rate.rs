@@ -6,7 +6,8 @@ use super::{
     evidence::Evidence,
     measure::{Evaluator, Measured, ratio},
 };
-use crate::{base::error::Error, service::gate::Rules, system::policy::Policy};
+use crate::{service::gate::Rules, system::policy::Policy};
+use base::error::Error;
 
 /// See the module's documentation.
 pub(super) struct ViolationRate;

@@ -9,13 +9,11 @@ use std::{
     ops::Range,
 };
 
-use crate::{
-    base::{
-        diff::{FilePatch, Hunk, Kind, Lines},
-        hash::Sha256,
-        path::RepoPath,
-    },
-    record::event::Changes,
+use crate::record::event::Changes;
+use base::{
+    diff::{FilePatch, Hunk, Kind, Lines},
+    hash::Sha256,
+    path::RepoPath,
 };
 
 /// The state of a file: the hash of its content; none if the file did not exist.
@@ -209,7 +207,7 @@ pub(super) const SMALL: u64 = 5;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::diff::{self, ParseOptions, Side};
+    use base::diff::{self, ParseOptions, Side};
 
     fn path() -> RepoPath {
         RepoPath::parse("a.txt").unwrap()

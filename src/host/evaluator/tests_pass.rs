@@ -9,7 +9,8 @@ use super::{
     evidence::{Evidence, MadeCall},
     measure::{Evaluator, Measured, found},
 };
-use crate::{base::error::Error, service::gate::Rules, system::policy::Policy};
+use crate::{service::gate::Rules, system::policy::Policy};
+use base::error::Error;
 
 /// See the module's documentation.
 pub(super) struct TestsPass;

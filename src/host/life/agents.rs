@@ -2,7 +2,6 @@
 
 use super::history::Past;
 use crate::{
-    base::error::Error,
     host::{
         Context,
         agents::{Agent, Registry},
@@ -10,6 +9,7 @@ use crate::{
     },
     record::event::State,
 };
+use base::error::Error;
 
 /// The agents of a run in the order in which they were summoned, each as it is now.
 ///

@@ -1,7 +1,6 @@
 //! A person is asked to trust a policy.
 
 use crate::{
-    base::error::Error,
     host::{
         Answer, Context, Event, Question, Sink,
         life::trust::{Wanted, may_be_asked},
@@ -9,6 +8,7 @@ use crate::{
     },
     system::{clock::Stopwatch, policy::Policy},
 };
+use base::error::Error;
 
 impl Context {
     /// Returns the policy that a person has to trust before it is obeyed; none if it starts nothing and sends nothing.

@@ -6,15 +6,13 @@
 use serde_json::Value;
 
 use super::resume::Resumption;
-use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-    },
-    host::{
-        Asked, Context, Finished, Host, Position, Ruling, Sink, Started, life::history::Past, recorder::Recorder,
-        reply::answer_of,
-    },
+use crate::host::{
+    Asked, Context, Finished, Host, Position, Ruling, Sink, Started, life::history::Past, recorder::Recorder,
+    reply::answer_of,
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
 };
 
 /// How a run of a client went on and ended.

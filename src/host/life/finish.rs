@@ -5,11 +5,6 @@ use tracing::Span;
 
 use super::outcome::listed;
 use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-        span::span,
-    },
     host::{
         Agent, Host, Preview, Sink,
         change::{draft::Draft, ledger::Ledger},
@@ -28,6 +23,11 @@ use crate::{
     },
     service::gate::GateResult,
     system::journal,
+};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
+    span::span,
 };
 
 /// The records that say which changes stand, and which adapters made them.

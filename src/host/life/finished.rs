@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::pre_images::standing_transactions;
 use crate::{
-    base::{change::Stamp, error::Error, path::RepoPath, text::counted},
     host::{Commitment, Preview, Tape},
     record::{
         Record,
         event::{Evaluation, Event, Question, State},
     },
 };
+use base::{change::Stamp, error::Error, path::RepoPath, text::counted};
 
 /// The result of a run that has ended or is suspended.
 #[derive(Clone, Debug, Serialize)]

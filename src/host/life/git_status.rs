@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::request::Asked;
 use crate::{
-    base::{
-        change::{ChangeSet, Stamp},
-        error::{Code, Error},
-        hash::Sha256,
-        path::{RepoPath, protected},
-    },
     host::{Context, Event, Sink, terms::Terms},
     system::{git, journal::Manifest, workspace::Globs},
+};
+use base::{
+    change::{ChangeSet, Stamp},
+    error::{Code, Error},
+    hash::Sha256,
+    path::{RepoPath, protected},
 };
 
 /// The state of the repository that the workspace belongs to.
@@ -194,7 +194,6 @@ mod tests {
 
     use super::*;
     use crate::{
-        base::change::{Content, Entry},
         host::Options,
         record::{
             Chain, Note,
@@ -202,6 +201,7 @@ mod tests {
         },
         system::workspace::Workspace,
     };
+    use base::change::{Content, Entry};
 
     fn context(root: &Path) -> Context {
         Context::new(Workspace::open(root).unwrap(), Options::default()).unwrap()

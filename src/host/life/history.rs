@@ -5,12 +5,6 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-        hash::Sha256,
-        json,
-    },
     host::{
         Position,
         budget::{Demand, Spent},
@@ -24,6 +18,12 @@ use crate::{
         event::{self, DtaProposed, Event, LlmSent, Reserved, Stored},
         named,
     },
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
+    hash::Sha256,
+    json,
 };
 
 /// The former sessions of a run.

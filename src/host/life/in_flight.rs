@@ -7,11 +7,6 @@ use serde_json::{Value, json};
 
 use super::history::check_same;
 use crate::{
-    base::{
-        call::{Call, tool_of_call},
-        error::{Code, Error},
-        json,
-    },
     host::{
         Host, Position, Silent, Sink,
         budget::Spent,
@@ -35,6 +30,11 @@ use crate::{
         apply,
         gate::{Decision, GateResult},
     },
+};
+use base::{
+    call::{Call, tool_of_call},
+    error::{Code, Error},
+    json,
 };
 
 /// The kind of a confirmation that is about a call of which nobody knows whether it took effect.

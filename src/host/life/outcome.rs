@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::retention::kept_until;
 use crate::{
-    base::error::{Code, Error},
     host::{Context, State},
     record::{
         Record, RunFolder,
@@ -16,6 +15,7 @@ use crate::{
     },
     system::{clock, lock::Holder},
 };
+use base::error::{Code, Error};
 
 /// One run in a listing.
 #[derive(Clone, Debug, Serialize, Deserialize)]

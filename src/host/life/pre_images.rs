@@ -1,13 +1,13 @@
 //! The pre-images of a run: whether its record still has them.
 
 use crate::{
-    base::error::{Code, Error},
     host::change::{restored::pre_image, transaction::Transacted},
     record::{
         EVENTS, Finding, Record, RunFolder,
         event::{Event, Kind},
     },
 };
+use base::error::{Code, Error};
 
 /// An error if a run's record came without the contents of files: nothing can be brought back from it.
 pub(in crate::host) fn check_contents(folder: &RunFolder) -> Result<(), Error> {

@@ -4,11 +4,6 @@ use serde_json::json;
 
 use super::recover::leftovers;
 use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-        path::{RepoPath, protected::RUNS},
-    },
     host::{Context, Options, call::verifier::ask},
     record::{RunFolder, Runs},
     service::adapter::{
@@ -19,6 +14,11 @@ use crate::{
         journal::{self, FileSystem},
         workspace::{Kind, Proposed, Workspace},
     },
+};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
+    path::{RepoPath, protected::RUNS},
 };
 
 /// How long a verifier of nothing may take.

@@ -7,12 +7,6 @@ use super::{
     pre_images::{moves, standing_transactions},
 };
 use crate::{
-    base::{
-        change::Stamp,
-        error::{Code, Error},
-        path::RepoPath,
-        text::counted,
-    },
     host::{
         Context, State,
         call::attempt::{self, set_aside_dead},
@@ -30,6 +24,12 @@ use crate::{
         lock::{Lease, Locks},
         workspace::Workspace,
     },
+};
+use base::{
+    change::Stamp,
+    error::{Code, Error},
+    path::RepoPath,
+    text::counted,
 };
 
 /// The results of the recovery of all runs.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::base::path::RepoPath;
+use base::path::RepoPath;
 
 /// The result of the recovery of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

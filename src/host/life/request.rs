@@ -6,12 +6,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    base::{
-        call::Call,
-        error::Error,
-        hash::Sha256,
-        micro::{Edit, Tool},
-    },
     host::{Context, Flags},
     record::event::{self, Input},
     service::{
@@ -19,6 +13,12 @@ use crate::{
         apply,
     },
     system::{policy::Policy, workspace::Globs},
+};
+use base::{
+    call::Call,
+    error::Error,
+    hash::Sha256,
+    micro::{Edit, Tool},
 };
 
 /// The work that a run is asked to do.
@@ -179,7 +179,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// A run of one adapter, of which [`Call::DtaRun`](crate::base::call::Call::DtaRun) is the only call.
+    /// A run of one adapter, of which [`Call::DtaRun`](base::call::Call::DtaRun) is the only call.
     ///
     /// The invocation is checked as a whole; one that asks for a dry run makes the run one.
     pub fn adapter(context: &Context, tool: &str, input: &Value, flags: Flags) -> Result<Self, Error> {

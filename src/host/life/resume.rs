@@ -14,12 +14,6 @@ use super::{
     start::check_flags,
 };
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-        span::span,
-        text::{counted, first_file},
-    },
     host::{
         self, Asked, Context, Finished, Flags, Host, Position, Sink, Started, State, Tape,
         budget::{Budget, Deadline, Spent},
@@ -46,6 +40,12 @@ use crate::{
         lock::Lease,
         policy::{Policy, RULES},
     },
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
+    span::span,
+    text::{counted, first_file},
 };
 
 /// How a run is to go on.

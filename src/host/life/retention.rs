@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use super::pre_images::damaged_pre_images;
 use crate::{
-    base::error::{Code, Error},
     host::{Context, State},
     record::{self, Exported, Head, RunFolder, Scope},
     service::gate::secrets,
     system::{clock, journal},
 };
+use base::error::{Code, Error};
 
 /// The state in a run's head after its record was removed.
 const EXPIRED: &str = "expired";

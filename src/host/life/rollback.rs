@@ -5,10 +5,6 @@ use serde_json::json;
 
 use super::pre_images::check_contents;
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::{RepoPath, protected},
-    },
     host::{
         Asked, Context, Finished, Flags, Host, Overview, Request, Sink,
         change::{
@@ -22,6 +18,10 @@ use crate::{
         terms::Terms,
     },
     record::{self, RunFolder},
+};
+use base::{
+    error::{Code, Error},
+    path::{RepoPath, protected},
 };
 
 /// The result of a rollback.

@@ -6,12 +6,6 @@ use serde_json::json;
 
 use super::pre_images::{check_contents, moves};
 use crate::{
-    base::{
-        change::{Content, Entry, Stamp},
-        diff::{self, ParseOptions, Placement, Side, TakenBack, take_back},
-        error::{Code, Error},
-        path::RepoPath,
-    },
     host::{
         Asked, Context, Flags, Host, Request, RolledBack, Sink,
         change::{
@@ -24,6 +18,12 @@ use crate::{
         terms::Terms,
     },
     record::{Record, RunFolder, event::Event},
+};
+use base::{
+    change::{Content, Entry, Stamp},
+    diff::{self, ParseOptions, Placement, Side, TakenBack, take_back},
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// Undoes the change that a run committed at a position, in a run of its own. Later changes stand.

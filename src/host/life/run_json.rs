@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-    },
     host::{Asked, Flags, Request},
     record::{Keeper, RunFolder, named, packed_form},
     service::gate::secrets,
     system::policy::{self, BudgetCeiling, Policy},
+};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
 };
 
 /// The name of the file that says what was asked.

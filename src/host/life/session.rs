@@ -5,10 +5,6 @@ use std::sync::{Arc, atomic::Ordering};
 use serde_json::Value;
 
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-    },
     host::{
         Asked, Context, Flags, Host, Plan, Position, Request, Sink,
         budget::{Budget, Deadline},
@@ -20,6 +16,10 @@ use crate::{
         event::{Event, InputFailed, InputGiven},
     },
     system::clock::Stopwatch,
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
 };
 
 impl Request {

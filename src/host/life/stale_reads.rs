@@ -8,12 +8,6 @@ use serde_json::{Value, json};
 
 use super::history::{Past, is_same};
 use crate::{
-    base::{
-        call::Call,
-        change::Stamp,
-        error::{Code, Error},
-        path::RepoPath,
-    },
     host::{
         Context,
         call::{files::Files, prompt::MADE},
@@ -29,6 +23,12 @@ use crate::{
         policy::Policy,
         workspace::{Kind, Overlay, View, parallel_map},
     },
+};
+use base::{
+    call::Call,
+    change::Stamp,
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// The context, record, policy and rules with which the reads of a run are repeated.

@@ -1,15 +1,12 @@
 //! The changes of a run that stand, for whoever carries them further.
 
 use super::rollback::standing;
-use crate::{
-    base::{
-        change::{Content, Stamp},
-        error::{Code, Error},
-        path::RepoPath,
-        text::first_file,
-    },
-    host::Context,
-    record::RunFolder,
+use crate::{host::Context, record::RunFolder};
+use base::{
+    change::{Content, Stamp},
+    error::{Code, Error},
+    path::RepoPath,
+    text::first_file,
 };
 
 /// A file that a run changed, and that is as the run left it.

@@ -8,12 +8,6 @@ use super::{
     run_json::{RUN_FILE, Started},
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        frame::Isolation,
-        hash::Sha256,
-        span::span,
-    },
     host::{
         Context, Event, Flags, Host, Sink,
         budget::{Budget, Deadline},
@@ -28,6 +22,12 @@ use crate::{
         event::{self, Place, RunStarted, WorkerStarted},
     },
     system::{clock, policy::Policy, workspace::Globs},
+};
+use base::{
+    error::{Code, Error},
+    frame::Isolation,
+    hash::Sha256,
+    span::span,
 };
 
 impl<'a> Host<'a> {

@@ -9,13 +9,13 @@ use serde::Serialize;
 
 use super::{outcome::overviews, retention::began};
 use crate::{
-    base::error::{Error, nearest},
     host::{
         Context, Overview,
         evaluator::measure::{TESTS_PASS, ratio},
     },
     record::event::{Kind, RunEnd, Shown},
 };
+use base::error::{Error, nearest};
 
 /// Milliseconds of a day.
 pub(in crate::host) const DAY_MS: u64 = 86_400_000;
@@ -302,7 +302,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::base::hash::Sha256;
+    use base::hash::Sha256;
 
     fn read(end: Value) -> RunEnd {
         serde_json::from_value(end).unwrap()

@@ -14,18 +14,18 @@ use super::{
     statistics::{DAY_MS, stats},
 };
 use crate::{
-    base::{
-        call::Call,
-        change::{Change, Content},
-        error::Error,
-        path::RepoPath,
-    },
     host::{Broken, Context, change::render},
     service::gate::{self, Decision, Rules, destructive},
     system::{
         policy::{self, Objection, Policy},
         workspace::{Overlay, View},
     },
+};
+use base::{
+    call::Call,
+    change::{Change, Content},
+    error::Error,
+    path::RepoPath,
 };
 
 /// The bits of the mode that a new policy has.

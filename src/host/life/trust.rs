@@ -10,12 +10,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-    },
-    system::policy::Entrusted,
+use crate::system::policy::Entrusted;
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
 };
 
 /// The key of the details of an error that a person resolves by trusting a policy.

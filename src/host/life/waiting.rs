@@ -5,11 +5,6 @@ use serde_json::{Value, json};
 
 use super::request::Origin;
 use crate::{
-    base::{
-        diff::{self, Mark, Stat},
-        error::{Code, Error},
-        text::escape,
-    },
     host::change::{
         confirm::Asking,
         confirmations::{self, Bound, Standing},
@@ -19,6 +14,11 @@ use crate::{
         Record, RunFolder,
         event::{Event, Status},
     },
+};
+use base::{
+    diff::{self, Mark, Stat},
+    error::{Code, Error},
+    text::escape,
 };
 
 /// How many files an error names of those that wait for a confirmation.

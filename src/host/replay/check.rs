@@ -15,14 +15,11 @@ use super::{
     steps::Made,
     tried::another_answer,
 };
-use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-        json,
-    },
-    host::replay::place::Place,
-    record::event,
+use crate::{host::replay::place::Place, record::event};
+use base::{
+    call::Call,
+    error::{Code, Error},
+    json,
 };
 
 /// The budgets that depend on nothing but what was recorded.
@@ -248,7 +245,7 @@ mod tests {
     fn a_value_is_the_same_in_every_form_in_which_a_record_may_have_it() {
         let value = json!({"a": [1.0, "x"], "b": 9_223_372_036_854_775_807_u64});
         let text = json::canonical(&json::exact(&value)).unwrap();
-        let packed = packed_form(&crate::base::hash::Sha256::of(text.as_bytes()), text.len()).into_form();
+        let packed = packed_form(&base::hash::Sha256::of(text.as_bytes()), text.len()).into_form();
         let inline: Value = serde_json::from_str(&text).unwrap();
         for recorded in [&packed, &inline] {
             assert!(same(recorded, &value) && same(recorded, &packed));

@@ -3,13 +3,11 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{
-    base::{
-        diff::{self, Side},
-        error::{Code, Error, Location},
-        path::RepoPath,
-    },
-    service::gate::{Decision, Explained},
+use crate::service::gate::{Decision, Explained};
+use base::{
+    diff::{self, Side},
+    error::{Code, Error, Location},
+    path::RepoPath,
 };
 
 /// In what a replay and its record part.

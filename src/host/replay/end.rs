@@ -9,11 +9,8 @@ use super::{
     place::{Stop, parted},
     steps::Step,
 };
-use crate::{
-    base::error::{Code, Error},
-    record::event::RunEnd,
-    service::gate::secrets,
-};
+use crate::{record::event::RunEnd, service::gate::secrets};
+use base::error::{Code, Error};
 
 /// True for an error of the run as a whole, which is not the script's doing.
 fn is_judgement(error: &Error) -> bool {

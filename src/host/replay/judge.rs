@@ -10,12 +10,6 @@ use super::{
     steps::Steps,
 };
 use crate::{
-    base::{
-        call::Call,
-        diff::{Lines, Stat},
-        error::{Code, Error},
-        hash::Sha256,
-    },
     host::{agents::Registry, change::domains},
     record::{
         Pack, RunFolder,
@@ -23,6 +17,12 @@ use crate::{
     },
     service::gate::{self, Decision, Explained, GateResult, Offered, Rules, Subject, Verdict, secrets},
     system::policy::Policy,
+};
+use base::{
+    call::Call,
+    diff::{Lines, Stat},
+    error::{Code, Error},
+    hash::Sha256,
 };
 
 /// A policy with its rules.

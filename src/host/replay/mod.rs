@@ -31,10 +31,6 @@ use super::{
     reply::{self, Recorded},
 };
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error, Location},
-    },
     host::replay::place::{Stop, parted},
     record::{
         self, Pack, Report, RunFolder, Seal,
@@ -42,6 +38,10 @@ use crate::{
     },
     service::gate::{Decision, Rules},
     system::policy::{self, Ceiling, Policy},
+};
+use base::{
+    call::Call,
+    error::{Code, Error, Location},
 };
 
 pub use self::divergence::{Difference, Divergence, Judges, Parting, RuleAt};

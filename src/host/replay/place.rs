@@ -2,15 +2,13 @@
 
 use serde_json::Value;
 
-use crate::{
-    base::{
-        call::Call,
-        error::{Error, Location},
-    },
-    host::{
-        Position,
-        replay::divergence::{Divergence, Parting},
-    },
+use crate::host::{
+    Position,
+    replay::divergence::{Divergence, Parting},
+};
+use base::{
+    call::Call,
+    error::{Error, Location},
 };
 
 /// Where a call is made.

@@ -6,12 +6,10 @@ use super::{
     Replay,
     place::{Stop, parted},
 };
-use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error, Location},
-    },
-    host::{Parting, Position, Told},
+use crate::host::{Parting, Position, Told};
+use base::{
+    call::Call,
+    error::{Code, Error, Location},
 };
 
 impl Replay<'_> {

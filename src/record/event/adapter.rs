@@ -3,13 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::parts::{Free, Shown, Stored};
-use crate::{
-    base::{
-        error::Code,
-        hash::Sha256,
-        output::{Counts, Output},
-    },
-    record::FileRef,
+use crate::record::FileRef;
+use base::{
+    error::Code,
+    hash::Sha256,
+    output::{Counts, Output},
 };
 
 /// An adapter begins to look.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::parts::{Free, Shown, Stored, is_zero, present};
-use crate::base::{
+use base::{
     error::{Code, Error},
     named::named,
     verdict::{Decision, GateResult},

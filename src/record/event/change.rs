@@ -3,13 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::parts::{Shown, Stored};
-use crate::{
-    base::{
-        change::Entry,
-        path::RepoPath,
-        verdict::{Decision, GateResult},
-    },
-    record::FileRef,
+use crate::record::FileRef;
+use base::{
+    change::Entry,
+    path::RepoPath,
+    verdict::{Decision, GateResult},
 };
 
 /// Gates judged a change.

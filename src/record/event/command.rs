@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::parts::Free;
-use crate::{base::hash::Sha256, system::process::sandbox::Bound};
+use crate::system::process::sandbox::Bound;
+use base::hash::Sha256;
 
 pub use crate::system::process::sandbox::Confinement;
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::parts::{Shown, Stored, is_false, present};
-use crate::base::hash::Sha256;
+use base::hash::Sha256;
 
 /// The data of an event about a confirmation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::parts::{Shown, Stored};
-use crate::base::{error::Error, hash::Sha256};
+use base::{error::Error, hash::Sha256};
 
 /// The value of `from` for a reply that was recorded before.
 pub(super) const CASSETTE: &str = "cassette";

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::base::hash::Sha256;
+use base::hash::Sha256;
 
 /// The hash of the content that a recorded value names; none if it stands for itself.
 ///

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::{base::hash::Sha256, record::named};
+use crate::record::named;
+use base::hash::Sha256;
 
 /// A value that stands in the event, or the name of its content in the pack.
 ///

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Error, Number, Value};
 use serde_path_to_error::Segment;
 
-use crate::base::json;
+use base::json;
 
 /// Reads data. A number that canonical JSON can't write exactly stands as a text, wherever a number is expected.
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {

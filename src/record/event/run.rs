@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::parts::{Free, Shown, Stored, is_false, is_zero};
-use crate::base::{error::Error, frame::Isolation, hash::Sha256, micro::Tool, named::named, verdict::GateResult};
+use base::{error::Error, frame::Isolation, hash::Sha256, micro::Tool, named::named, verdict::GateResult};
 
 /// The run started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

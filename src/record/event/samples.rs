@@ -7,18 +7,18 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::{
-    base::{
-        change::{Entry, Stamp},
-        error::{Code, Error, Location},
-        frame::Isolation,
-        hash::Sha256,
-        json::as_recorded,
-        output::{self, Phase, Verdict},
-        path::RepoPath,
-        verdict::{Decision, GateResult},
-    },
     record::{FileRef, packed_form},
     system::process::sandbox::Bound,
+};
+use base::{
+    change::{Entry, Stamp},
+    error::{Code, Error, Location},
+    frame::Isolation,
+    hash::Sha256,
+    json::as_recorded,
+    output::{self, Phase, Verdict},
+    path::RepoPath,
+    verdict::{Decision, GateResult},
 };
 
 fn hash() -> Sha256 {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    base::{error::Error, hash::Sha256},
     host::Context,
     system::policy::{Entrusted, Policy},
 };
+use base::{error::Error, hash::Sha256};
 
 /// The hint of a run whose lock file does not pin the policy, or pins another one.
 pub const PIN_TRUST: &str =

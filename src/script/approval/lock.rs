@@ -6,16 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Pin, PinnedTrust};
-use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-        json,
-        text::{escape, escape_in_json},
-    },
-    host::ApprovedTools,
-    script::pack::Pack,
-    system::mcp_client::Definition,
+use crate::{host::ApprovedTools, script::pack::Pack, system::mcp_client::Definition};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
+    json,
+    text::{escape, escape_in_json},
 };
 
 /// The file, in the workspace's root.

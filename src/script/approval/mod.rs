@@ -14,13 +14,13 @@ pub use self::{
     pin::Pin,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-    },
     host::{Context, signed_by_approver},
     script::Loaded,
     system::policy::Policy,
+};
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// The namespace of a lock file's signature; a signature made for another purpose does not verify.

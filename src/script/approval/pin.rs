@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    base::hash::Sha256,
     script::{
         Loaded,
         library::{self, STDLIB_VERSION},
     },
     system::policy::{BudgetCeiling, OnFailure},
 };
+use base::hash::Sha256;
 
 /// The digits of a hash that people are shown.
 const SHOWN: usize = 8;
@@ -162,10 +162,8 @@ fn budget(budget: BudgetCeiling) -> BTreeMap<String, u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        base::path::RepoPath,
-        script::{header::Header, session::Spare},
-    };
+    use crate::script::{header::Header, session::Spare};
+    use base::path::RepoPath;
 
     fn pin() -> Pin {
         Pin {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::tree::Differences;
-use crate::base::{
+use base::{
     change::Content,
     diff::{self, Side},
     error::Error,

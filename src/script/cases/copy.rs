@@ -13,13 +13,11 @@ use std::{
 };
 
 use super::Tree;
-use crate::{
-    base::{
-        change::Content,
-        error::{Code, Error},
-        path::RepoPath,
-    },
-    system::workspace::Workspace,
+use crate::system::workspace::Workspace;
+use base::{
+    change::Content,
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// The folders for private copies in order of preference, after memory and `TMPDIR`.

@@ -5,16 +5,16 @@ use serde_json::Value;
 
 use super::{Tree, outcome::Outcome};
 use crate::{
-    base::{
-        error::{Code, Error, nearest},
-        path::RepoPath,
-    },
     host::{Context, Tape},
     script::{self, Loaded, Tapes},
     system::{
         policy::{Cassettes, Policy},
         workspace::{Globs, Kind, Visit},
     },
+};
+use base::{
+    error::{Code, Error, nearest},
+    path::RepoPath,
 };
 
 /// The parts of a case's folder; hidden files and files for readers may stand beside them.

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-    },
     host::Context,
     system::workspace::{Kind, Visit},
+};
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// All scripts, but those that are only the input of a case.

@@ -22,7 +22,7 @@ pub use self::{
     tree::Tree,
     update::Update,
 };
-use crate::base::{error::Error, path::RepoPath};
+use base::{error::Error, path::RepoPath};
 
 /// The purpose of running cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::Check;
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The content of `outcome.json`. Empty: the script has to succeed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -20,7 +20,6 @@ use super::{
     tree::Modes,
 };
 use crate::{
-    base::error::{Code, Error},
     host::{
         self, Answer, Context, Event, Finished, Flags, Options, Progress, Question, Silent, Sink, Tape,
         canonical_records,
@@ -28,6 +27,7 @@ use crate::{
     script::{self, Invocation, Loaded, Tapes},
     system::{clock::Stopwatch, policy::Cassettes, threads, workspace::Workspace},
 };
+use base::error::{Code, Error};
 
 /// The numbers of threads with which the two runs of a case read and parse.
 const THREADS: (usize, usize) = (1, 8);

@@ -4,15 +4,13 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use crate::{
-    base::{
-        change::Content,
-        diff::{self, Side},
-        error::{Code, Error},
-        path::{RepoPath, protected},
-        text::escape,
-    },
-    system::workspace::{Globs, Kind, Visit, Workspace},
+use crate::system::workspace::{Globs, Kind, Visit, Workspace};
+use base::{
+    change::Content,
+    diff::{self, Side},
+    error::{Code, Error},
+    path::{RepoPath, protected},
+    text::escape,
 };
 
 /// The bit of a mode that git keeps.

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use serde_json::json;
 
 use super::{Tree, outcome::Outcome, tree::kept_mode};
-use crate::base::{
+use base::{
     change::{Content, LINK},
     error::{Code, Error},
     path::RepoPath,

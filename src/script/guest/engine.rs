@@ -10,17 +10,15 @@ use std::{
 
 use rhai::{Dynamic, Engine, EvalAltResult, Module, ModuleResolver, Position, Shared};
 
-use crate::{
-    base::{
-        error::{Code, Error},
-        frame::{Limits, RunRequest},
-    },
-    script::guest::{
-        bindings::{self, Host},
-        language::{ARGS, HOST, bare, names},
-        limit::limit_error,
-        source,
-    },
+use crate::script::guest::{
+    bindings::{self, Host},
+    language::{ARGS, HOST, bare, names},
+    limit::limit_error,
+    source,
+};
+use base::{
+    error::{Code, Error},
+    frame::{Limits, RunRequest},
 };
 
 /// The number of operations between two looks at the pipe for a cancellation.

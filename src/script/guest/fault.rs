@@ -5,18 +5,16 @@
 use rhai::{AST, Dynamic, Engine, EvalAltResult};
 use serde_json::Value;
 
-use crate::{
-    base::{
-        error::{self, Code, Error, Location},
-        frame::Limits,
-    },
-    script::guest::{
-        bindings::{self, Host},
-        limit::{limit_error, limit_name},
-        place,
-        syntax::{self, sentence},
-        value::{self, type_name_word},
-    },
+use crate::script::guest::{
+    bindings::{self, Host},
+    limit::{limit_error, limit_name},
+    place,
+    syntax::{self, sentence},
+    value::{self, type_name_word},
+};
+use base::{
+    error::{self, Code, Error, Location},
+    frame::Limits,
 };
 
 /// The hint for a value that is `()` where another one was meant.

@@ -2,12 +2,10 @@
 
 use rhai::{AST, ASTFlags, ASTNode, Expr, Position, Stmt};
 
-use crate::{
-    base::{
-        error::{Code, Error, Location},
-        frame::{Import, Inspection},
-    },
-    script::guest::{adapter, language, lint, place, places, source, value},
+use crate::script::guest::{adapter, language, lint, place, places, source, value};
+use base::{
+    error::{Code, Error, Location},
+    frame::{Import, Inspection},
 };
 
 /// The form of a header, for hints.

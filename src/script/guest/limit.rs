@@ -1,6 +1,6 @@
 //! The limits of a script in errors.
 
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The error of a script that reached one of its limits.
 pub(super) fn limit_error(name: &str, message: String) -> Error {

@@ -12,7 +12,7 @@ use rustix::{
 };
 use serde_json::Value;
 
-use crate::base::{
+use base::{
     call::Call,
     error::{Code, Error, Location},
     frame::{Evaluated, FromWorker, Outcome, ToWorker, is_modest},

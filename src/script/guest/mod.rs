@@ -1,7 +1,7 @@
 //! The inside of a script's process: the engine, its limits, the `nrv.*` bindings, and the other end of the pipes.
 //!
 //! Nothing here touches a file, the network or a clock: the process could not if it tried. A binding turns its arguments
-//! into a [`crate::base::call::Call`] and the reply into a value; pure functions run here.
+//! into a [`base::call::Call`] and the reply into a value; pure functions run here.
 
 pub mod adapter;
 pub mod bindings;
@@ -30,10 +30,8 @@ use std::{
 
 use rhai::Engine;
 
-use crate::{
-    base::frame::{FromWorker, Inspection, Isolation, Limits, ToWorker},
-    script::guest::link::{SharedWire, Wire},
-};
+use crate::script::guest::link::{SharedWire, Wire};
+use base::frame::{FromWorker, Inspection, Isolation, Limits, ToWorker};
 
 /// The stack of the script's thread: 64 nested calls need a few MiB, nested closures more.
 const STACK: usize = 64 << 20;

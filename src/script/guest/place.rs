@@ -2,7 +2,7 @@
 
 use rhai::{NativeCallContext, Position};
 
-use crate::base::error::{Error, Location};
+use base::error::{Error, Location};
 
 /// A place in a source.
 pub(super) fn location(path: &str, position: Position) -> Option<Location> {

@@ -2,7 +2,8 @@
 
 use rhai::Expr;
 
-use crate::{base::frame::Inspection, script::guest::place};
+use crate::script::guest::place;
+use base::frame::Inspection;
 
 /// Notes the places of the keys of a literal map.
 pub(super) fn note(expression: &Expr, within: &str, found: &mut Inspection) {

@@ -3,18 +3,16 @@
 use rhai::Engine;
 use serde_json::Value;
 
-use crate::{
-    base::{
-        error::{Code, Error},
-        frame::{Limits, RunRequest},
-    },
-    script::guest::{
-        bindings::Host,
-        engine, fault, language,
-        link::Link,
-        source,
-        value::{self, MAX_DEPTH},
-    },
+use crate::script::guest::{
+    bindings::Host,
+    engine, fault, language,
+    link::Link,
+    source,
+    value::{self, MAX_DEPTH},
+};
+use base::{
+    error::{Code, Error},
+    frame::{Limits, RunRequest},
 };
 
 /// Runs a request; returns the value of the last expression or an error with its place. The caller drops the engine.

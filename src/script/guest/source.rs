@@ -2,10 +2,8 @@
 
 use rhai::{AST, Engine, Scope};
 
-use crate::{
-    base::error::Error,
-    script::guest::{lint, syntax},
-};
+use crate::script::guest::{lint, syntax};
+use base::error::Error;
 
 /// Parses a source; nothing runs.
 ///

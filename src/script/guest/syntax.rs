@@ -6,16 +6,14 @@ use std::collections::BTreeSet;
 
 use rhai::{LexError, ParseErrorType, Position};
 
-use crate::{
-    base::{
-        error::{Code, Error, nearest},
-        text::counted,
-    },
-    script::guest::{
-        language::{ARGS, HOST},
-        limit::{limit_error, limit_name},
-        place,
-    },
+use crate::script::guest::{
+    language::{ARGS, HOST},
+    limit::{limit_error, limit_name},
+    place,
+};
+use base::{
+    error::{Code, Error, nearest},
+    text::counted,
 };
 
 /// Words of other languages, and the form in this one.

@@ -3,7 +3,7 @@
 use rhai::{Dynamic, Map};
 
 use super::value;
-use crate::base::error::Error;
+use base::error::Error;
 
 /// A host's error as a script catches it: `#{code, message, details, hint, script: #{path, line, column}}`.
 pub(super) fn thrown(error: &Error) -> Dynamic {

@@ -6,7 +6,7 @@
 use rhai::{Array, Dynamic, Map};
 use serde_json::{Number, Value};
 
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The deepest nesting of a value. Both ends of the pipe refuse 128 levels, and a frame has some of its own.
 pub(super) const MAX_DEPTH: usize = 96;

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use crate::{
-    base::{
-        call::Call,
-        error::{Error, Location},
-        text::escape,
-    },
     host::{Answer, Event, Question, Sink},
     script::{interactive::used::Used, run::HostDoor, session::Door},
+};
+use base::{
+    call::Call,
+    error::{Error, Location},
+    text::escape,
 };
 
 /// The name of a session, in its record and in its worker.

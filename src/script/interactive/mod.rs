@@ -18,12 +18,6 @@ use self::{
     used::Used,
 };
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-        frame::{self, Completion, Limits, RunRequest, Shown},
-        path::RepoPath,
-    },
     host::{
         self, Asked, Context, Event, Finished, Flags, Host, Input, Position, Positions, Request, RolledBack, Silent,
         Sink,
@@ -35,6 +29,12 @@ use crate::{
         run::{HostDoor, origin, read_source},
         session::Worker,
     },
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
+    frame::{self, Completion, Limits, RunRequest, Shown},
+    path::RepoPath,
 };
 
 /// The hint after the death of a worker.

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::{
-    base::frame::{Import, Parsed},
-    script::{
-        interactive::used::Used,
-        library::{self, EXTENSION, Target},
-    },
+use crate::script::{
+    interactive::used::Used,
+    library::{self, EXTENSION, Target},
 };
+use base::frame::{Import, Parsed};
 
 /// A text that succeeded.
 pub(super) struct Piece<'a> {
@@ -145,7 +143,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::{error::Location, frame::Definition};
+    use base::{error::Location, frame::Definition};
 
     fn piece<'a>(text: &'a str, parsed: &'a Parsed) -> Piece<'a> {
         Piece { text, place: "session", after: 7, parsed }

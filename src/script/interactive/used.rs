@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::base::call::Call;
+use base::call::Call;
 
 /// The most files of one folder that are listed; more become a glob.
 const MOST_FILES: usize = 8;
@@ -121,7 +121,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::base::call::Strategy;
+    use base::call::Strategy;
 
     #[test]
     fn what_calls_need_is_gathered() {

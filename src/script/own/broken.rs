@@ -1,13 +1,11 @@
 //! An adapter that can't be used: it has a name and an error.
 
-use crate::{
-    base::error::Error,
-    service::adapter::{
-        Adapter, Context,
-        contract::{Counted, Invocation, Proposal},
-        evidence::{Evidence, Measured},
-    },
+use crate::service::adapter::{
+    Adapter, Context,
+    contract::{Counted, Invocation, Proposal},
+    evidence::{Evidence, Measured},
 };
+use base::error::Error;
 
 /// An adapter that can't be used.
 pub(super) struct Broken {

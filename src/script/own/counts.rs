@@ -7,14 +7,12 @@ use serde::{
     de::{Error, MapAccess, Visitor},
 };
 
-use crate::{
-    base::batch::Phase,
-    service::adapter::{
-        contract::Counts,
-        envelope,
-        survey::{FILES_IGNORED, FILES_SCANNED, FILES_SKIPPED},
-    },
+use crate::service::adapter::{
+    contract::Counts,
+    envelope,
+    survey::{FILES_IGNORED, FILES_SCANNED, FILES_SKIPPED},
 };
+use base::batch::Phase;
 
 /// A file changes only if the count of its work was above zero.
 pub(super) const WORK_BEFORE_CHANGE: &str = "work_before_change";

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::{counts, expectation::Relation};
 use crate::{
-    base::error::{Code, Error, nearest},
     service::adapter::{contract::Counted, envelope},
     system::{schema::Schema, workspace::Globs},
 };
+use base::error::{Code, Error, nearest};
 
 /// The description of an adapter.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Files that wait for their batch, whose size is bounded as JSON encodes it.
 
-use crate::base::batch::File;
+use base::batch::File;
 
 /// The most bytes of the contents of a batch, as JSON encodes them; a larger file has a batch of its own.
 pub(super) const BYTES: usize = 4 << 20;

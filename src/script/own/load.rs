@@ -18,12 +18,6 @@ use super::{
     words,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        frame::{Inspection, Limits},
-        hash::Sha256,
-        path::RepoPath,
-    },
     script::{
         Checked,
         approval::{FILE, PinnedAdapter},
@@ -44,6 +38,12 @@ use crate::{
         },
         workspace::{Globs, Kind as FileKind, Workspace},
     },
+};
+use base::{
+    error::{Code, Error},
+    frame::{Inspection, Limits},
+    hash::Sha256,
+    path::RepoPath,
 };
 
 /// The globs of adapters in Rhai, without definitions for editors.

@@ -13,11 +13,6 @@ use super::{
     propose::{FILES, LARGEST, functions_input},
 };
 use crate::{
-    base::{
-        batch::{Batch, Body, File, Phase},
-        error::{Code, Error},
-        path::RepoPath,
-    },
     service::adapter::{
         Context,
         contract::{Counts, Failure, Invocation},
@@ -26,6 +21,11 @@ use crate::{
         evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
     },
     system::workspace,
+};
+use base::{
+    batch::{Batch, Body, File, Phase},
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// `expect` accepts the counts after the change.

@@ -24,11 +24,6 @@ use super::{
     propose::{self, Work},
 };
 use crate::{
-    base::{
-        batch::{Answer, Batch, Body, File, Phase},
-        error::{Code, Error},
-        text::{escape, shortened},
-    },
     service::{
         adapter::{
             Adapter, Context,
@@ -43,6 +38,11 @@ use crate::{
         Program,
         sandbox::{self, Confine, Ended, Launch, NotStarted, Output},
     },
+};
+use base::{
+    batch::{Answer, Batch, Body, File, Phase},
+    error::{Code, Error},
+    text::{escape, shortened},
 };
 
 /// The longest answer to a batch, in bytes.

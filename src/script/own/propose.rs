@@ -13,13 +13,6 @@ use super::{
     heap::{BYTES, Heap},
 };
 use crate::{
-    base::{
-        batch::{Answer, Batch, Body, File, Phase},
-        change::{Change, ChangeSet, Content, Stamp},
-        error::{Code, Error},
-        path::RepoPath,
-        text::counted,
-    },
     service::adapter::{
         Context,
         contract::{Baseline, Counts, FileHash, Invocation, Proposal, Skipped},
@@ -30,6 +23,13 @@ use crate::{
         policy::Hidden,
         workspace::{self, Globs},
     },
+};
+use base::{
+    batch::{Answer, Batch, Body, File, Phase},
+    change::{Change, ChangeSet, Content, Stamp},
+    error::{Code, Error},
+    path::RepoPath,
+    text::counted,
 };
 
 /// The most files of a batch.

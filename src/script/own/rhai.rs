@@ -8,13 +8,8 @@ use super::{
     propose::{self, Work},
 };
 use crate::{
-    base::{
-        batch::{Answer, Batch},
-        error::{Code, Error},
-        frame::Limits,
-    },
     script::{
-        guest::adapter::{self as guest, Side},
+        guest::{adapter as guest, adapter::Side},
         session::{Origin, Worker},
     },
     service::adapter::{
@@ -24,6 +19,11 @@ use crate::{
         source::Source,
     },
     system::process::{Isolation, Program},
+};
+use base::{
+    batch::{Answer, Batch},
+    error::{Code, Error},
+    frame::Limits,
 };
 
 /// The stack of a thread that measures.

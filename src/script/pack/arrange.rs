@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::bytes::Regex;
 
 use super::Files;
-use crate::base::{
+use base::{
     change::Content,
     error::{Code, Error},
     path::{RepoPath, protected},

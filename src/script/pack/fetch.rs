@@ -6,16 +6,16 @@ use std::path::Path;
 
 use super::{Files, MOST_BYTES, arrange::is_part};
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-    },
     script::remote::{Git, GitSource, Surroundings},
     service::exec::PrivateFolder,
     system::{
         git::commit_files,
         process::sandbox::{Limits, Unasked},
     },
+};
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// The bounds of a fetch: a server may send what it likes, and a pack is small.

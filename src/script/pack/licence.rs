@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::LazyLock};
 use regex::bytes::Regex;
 
 use super::{Files, arrange::is_licence};
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// A file's own statement.
 static STATED: LazyLock<Regex> = LazyLock::new(|| {
@@ -72,7 +72,7 @@ fn known(text: &[u8]) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::{change::Content, path::RepoPath};
+    use base::{change::Content, path::RepoPath};
 
     #[track_caller]
     fn check(files: &[(&str, &str)], expected: Option<&str>) {

@@ -15,15 +15,13 @@ pub use self::{
     fetch::fetch,
     licence::{check_licence, licence_of},
 };
-use crate::{
-    base::{
-        change::{Change, Content},
-        error::{Code, Error},
-        hash::Sha256,
-        path::RepoPath,
-        text::{counted, escape},
-    },
-    system::workspace::{Globs, Kind, Workspace},
+use crate::system::workspace::{Globs, Kind, Workspace};
+use base::{
+    change::{Change, Content},
+    error::{Code, Error},
+    hash::Sha256,
+    path::RepoPath,
+    text::{counted, escape},
 };
 
 /// The limit of bytes of a pack.

@@ -1,6 +1,6 @@
 //! The language, as far as scripts need it: a page in parts, with the tables that follow from the code.
 
-use crate::base::error::Code;
+use base::error::Code;
 
 /// The reserved words, which can't be names, sorted.
 pub const RESERVED: &[&str] = &[

@@ -16,10 +16,8 @@ pub use self::{
     module::{Function, Module as ShippedModule},
 };
 use self::{language::Topic, module::Module};
-use crate::{
-    base::error::{Code, Error, nearest},
-    script::guest::bindings::{self, Call, NAMESPACES},
-};
+use crate::script::guest::bindings::{self, Call, NAMESPACES};
+use base::error::{Code, Error, nearest};
 
 /// Other words that people look for, and the entry that explains them.
 const ALSO: &[(&str, &str)] = &[

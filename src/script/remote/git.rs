@@ -12,13 +12,13 @@ use super::{
     token,
 };
 use crate::{
-    base::error::{Code, Error},
     service::exec::look_up,
     system::process::{
         Program,
         sandbox::{self, Confine, Launch, Limits, NotStarted, Output},
     },
 };
+use base::error::{Code, Error};
 
 /// The time limit of a command of git, in milliseconds.
 const PATIENCE_MS: u64 = 600_000;

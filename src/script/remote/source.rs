@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The protocols that git may use.
 pub(super) const PROTOCOLS: &[&str] = &["https", "ssh", "file"];

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use url::Url;
 
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The variable that says which variable has the token of which host: `HOST=VARIABLE`, with `USER@` before the host where the server wants
 /// a certain user; several are separated by commas.

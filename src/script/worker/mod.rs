@@ -19,17 +19,15 @@ use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
 use serde_json::Value;
 
 use self::queue::{Incoming, Queue};
-use crate::{
-    base::{
-        batch::{Answer, Batch},
-        call::Call,
-        error::{Code, Error, Location},
-        frame::{
-            Completion, Evaluated, FromWorker, Input, Inspection, Isolation, LONG, Limits, Outcome, Parsed, RunRequest,
-            ToWorker,
-        },
+use crate::system::{clock::Stopwatch, threads};
+use base::{
+    batch::{Answer, Batch},
+    call::Call,
+    error::{Code, Error, Location},
+    frame::{
+        Completion, Evaluated, FromWorker, Input, Inspection, Isolation, LONG, Limits, Outcome, Parsed, RunRequest,
+        ToWorker,
     },
-    system::{clock::Stopwatch, threads},
 };
 
 /// The largest frame until limits are known.

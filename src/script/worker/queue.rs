@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crossbeam::channel::{Receiver, Sender};
 
-use crate::base::frame::{FromWorker, is_modest};
+use base::frame::{FromWorker, is_modest};
 
 /// The most bytes that wait; beyond, the worker blocks on its pipe. A larger frame waits alone.
 const MAX_WAITING: usize = 64 << 20;

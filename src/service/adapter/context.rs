@@ -2,14 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{
-    base::error::{Code, Error},
-    system::{
-        git::Renames,
-        language_server::{NoServers, Servers},
-        workspace::View,
-    },
+use crate::system::{
+    git::Renames,
+    language_server::{NoServers, Servers},
+    workspace::View,
 };
+use base::error::{Code, Error};
 
 /// The surroundings of an adapter.
 #[derive(Clone, Copy)]

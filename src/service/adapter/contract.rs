@@ -3,18 +3,16 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use crate::base::output::{Counts, Failure, Output, Phase, Verdict};
-use crate::{
-    base::{
-        change::{ChangeSet, Entry},
-        error::{Code, Error},
-        hash::Sha256,
-        path::RepoPath,
-    },
-    system::{
-        language_server::Asked,
-        workspace::{Globs, Kind, View},
-    },
+use crate::system::{
+    language_server::Asked,
+    workspace::{Globs, Kind, View},
+};
+pub use base::output::{Counts, Failure, Output, Phase, Verdict};
+use base::{
+    change::{ChangeSet, Entry},
+    error::{Code, Error},
+    hash::Sha256,
+    path::RepoPath,
 };
 
 /// A request to an adapter.
@@ -267,11 +265,9 @@ impl Proposal {
     pub fn manifest_record(&self, tool: &str) -> ManifestRecord {
         ManifestRecord { tool: tool.to_owned(), entries: self.changes.entries(), counts: self.counts.clone() }
     }
-}
 
-impl Output {
     /// The output of a run that ended in `phase`; `applied_changes` are zeros in a dry run.
-    pub fn new(input: &Invocation, phase: Phase, proposal: &Proposal, verifier: Verdict) -> Self {
+    pub fn output(&self, input: &Invocation, phase: Phase, verifier: Verdict) -> Output {
         let applied = |(name, count): (&String, &u64)| match phase {
             Phase::DryRun => (name.clone(), 0),
             Phase::Apply | Phase::Verify => (name.clone(), *count),
@@ -280,9 +276,9 @@ impl Output {
             tool: input.tool.clone(),
             ok: verifier.passed,
             phase,
-            baseline: proposal.baseline.counts.clone(),
-            proposed_changes: proposal.counts.clone(),
-            applied_changes: proposal.counts.iter().map(applied).collect(),
+            baseline: self.baseline.counts.clone(),
+            proposed_changes: self.counts.clone(),
+            applied_changes: self.counts.iter().map(applied).collect(),
             run: None,
             artifacts: Vec::new(),
             verifier,

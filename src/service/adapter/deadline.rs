@@ -1,10 +1,8 @@
 //! The end of an adapter's time.
 
 use super::{Context, contract::Invocation};
-use crate::{
-    base::error::{Code, Error},
-    system::clock::Stopwatch,
-};
+use crate::system::clock::Stopwatch;
+use base::error::{Code, Error};
 
 /// The time that an invocation gives to a phase.
 #[derive(Clone, Copy, Debug)]

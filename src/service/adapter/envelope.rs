@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Adapter, contract::Counted, survey};
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The counts of a [`survey`](survey::survey).
 pub const SURVEYED: [(&str, &str); 3] = [

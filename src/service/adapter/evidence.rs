@@ -11,14 +11,12 @@ use super::{
     contract::{BaselineRecord, Counts, Failure, FileHash, ManifestRecord},
     record_files,
 };
-use crate::{
-    base::{
-        change::{ChangeSet, Entry, Stamp},
-        error::{Code, Error},
-        hash::Sha256,
-        path::RepoPath,
-    },
-    system::workspace::{self, Globs},
+use crate::system::workspace::{self, Globs};
+use base::{
+    change::{ChangeSet, Entry, Stamp},
+    error::{Code, Error},
+    hash::Sha256,
+    path::RepoPath,
 };
 
 /// Every manifest entry is on disk as recorded.

@@ -12,13 +12,11 @@ use super::{
     parse,
     verify::judge,
 };
-use crate::{
-    base::{
-        change::Content,
-        error::{Code, Error},
-        path::RepoPath,
-    },
-    system::workspace::{Overlay, View},
+use crate::system::workspace::{Overlay, View};
+use base::{
+    change::Content,
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// A line of input.
@@ -67,6 +65,6 @@ pub fn answer(adapter: &dyn Adapter, ctx: &Context<'_>, request: &Request) -> Re
         })?;
         files.insert(change.path.to_string(), text);
     }
-    let output = Output::new(&input, Phase::DryRun, &proposal, report.verdict());
+    let output = proposal.output(&input, Phase::DryRun, report.verdict());
     Ok(Answer { id: request.id.clone(), output, files })
 }

@@ -29,7 +29,6 @@ use serde_json::Value;
 
 pub use self::{adapters::Adapters, context::Context};
 use crate::{
-    base::error::{Code, Error},
     service::adapter::{
         contract::{Counted, Invocation, Proposal},
         evidence::{Evidence, Measured},
@@ -37,6 +36,7 @@ use crate::{
     },
     system::schema::Schema,
 };
+use base::error::{Code, Error};
 
 /// The reason to leave a file alone that is no code of its language.
 const SYNTAX_ERROR: &str = "it has a syntax error";

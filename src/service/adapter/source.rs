@@ -8,10 +8,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{
-    base::{error::Error, frame::Limits, hash::Sha256, json},
-    system::process::sandbox::{self, Confine},
-};
+use crate::system::process::sandbox::{self, Confine};
+use base::{error::Error, frame::Limits, hash::Sha256, json};
 
 /// The source of an adapter of a user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

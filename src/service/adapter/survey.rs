@@ -9,14 +9,12 @@ use super::{
     contract::{Baseline, Counts, FileHash, Finding, Invocation, Proposal, Skipped},
     deadline::Deadline,
 };
-use crate::{
-    base::{
-        change::{Change, ChangeSet, Stamp},
-        error::{Code, Error},
-        path::RepoPath,
-        text::counted,
-    },
-    system::workspace::{self, Globs},
+use crate::system::workspace::{self, Globs};
+use base::{
+    change::{Change, ChangeSet, Stamp},
+    error::{Code, Error},
+    path::RepoPath,
+    text::counted,
 };
 
 /// Larger files are skipped, in bytes.

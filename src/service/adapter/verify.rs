@@ -19,16 +19,14 @@ use super::{
     record_files,
     source::Source,
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-        path::RepoPath,
-    },
-    system::{
-        git,
-        workspace::{self, Overlay, Proposed, View, Workspace},
-    },
+use crate::system::{
+    git,
+    workspace::{self, Overlay, Proposed, View, Workspace},
+};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
+    path::RepoPath,
 };
 
 /// The baseline on disk is the recorded one.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::draft::Draft;
-use crate::base::{
+use base::{
     error::{Code, Error},
     path::RepoPath,
 };

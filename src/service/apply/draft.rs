@@ -3,13 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use super::{ApplyOutcome, Part, Proposed};
-use crate::{
-    base::{
-        change::{Change, ChangeSet, Content},
-        error::{Code, Error},
-        path::RepoPath,
-    },
-    system::workspace::{Kind, View},
+use crate::system::workspace::{Kind, View};
+use base::{
+    change::{Change, ChangeSet, Content},
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// A file that a step has read: its content, or none if there is no file.

@@ -4,7 +4,7 @@ use super::{
     ApplyOutcome, ApplyStatus, Part,
     draft::{Draft, File},
 };
-use crate::base::{
+use base::{
     change::Content,
     diff::Lines,
     error::{Code, Error},

@@ -23,10 +23,8 @@ pub use self::{
     proposed::{Part, Proposed},
     request::Request,
 };
-use crate::{
-    base::error::{Code, Error},
-    system::workspace::{View, parallel_map},
-};
+use crate::system::workspace::{View, parallel_map};
+use base::error::{Code, Error};
 
 /// The surroundings of an application.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{call::Strategy, hash::Sha256, path::RepoPath};
+use base::{call::Strategy, hash::Sha256, path::RepoPath};
 
 /// The mode of an application: a dry run, a write, or a write with backups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::{
     draft::Draft,
     effect::{Effect, Sides, check, must_be_free},
 };
-use crate::base::{
+use base::{
     change::{Content, Stamp},
     diff::{self, FilePatch, Lines, Operation, Patched, PlacedHunk, Placement, Side},
     error::{Code, Error},

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{ApplyOutcome, ApplyStatus};
-use crate::base::{
+use base::{
     change::{ChangeSet, Content, Stamp},
     diff::Stat,
     path::RepoPath,

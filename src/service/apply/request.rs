@@ -10,17 +10,15 @@ use super::{
     patch::{DiffStep, PlannedStep},
     step::Step,
 };
-use crate::{
-    base::{
-        call::{Blob, Call, NamedPatch, PlannedFile, Strategy},
-        diff::{self, FilePatch, ParseOptions, Placement, Prose, Strip},
-        error::{Code, Error},
-        hash::Sha256,
-        json::Keyed,
-        path::RepoPath,
-        text::counted,
-    },
-    system::policy::Commitment,
+use crate::system::policy::Commitment;
+use base::{
+    call::{Blob, Call, NamedPatch, PlannedFile, Strategy},
+    diff::{self, FilePatch, ParseOptions, Placement, Prose, Strip},
+    error::{Code, Error},
+    hash::Sha256,
+    json::Keyed,
+    path::RepoPath,
+    text::counted,
 };
 
 /// The steps, and the mode.

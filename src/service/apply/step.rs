@@ -5,7 +5,7 @@ use super::{
     effect::{Effect, Sides, check, must_be_free},
     patch::{DiffStep, PlannedStep},
 };
-use crate::base::{
+use base::{
     change::Content,
     diff::{self, Lines},
     error::{Code, Error},

@@ -3,14 +3,12 @@
 use serde::de::IgnoredAny;
 
 use super::{Assertion, Baseline, Count, Print, Sight, Verdict};
-use crate::{
-    base::{
-        change::LINK,
-        error::{Code, Error},
-        path::RepoPath,
-        text::counted,
-    },
-    system::workspace::{Globs, Kind, Listing, parallel_map},
+use crate::system::workspace::{Globs, Kind, Listing, parallel_map};
+use base::{
+    change::LINK,
+    error::{Code, Error},
+    path::RepoPath,
+    text::counted,
 };
 
 /// The number of files that a sentence names.

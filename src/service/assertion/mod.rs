@@ -11,16 +11,14 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    base::{
-        change::Stamp,
-        error::Error,
-        path::{RepoPath, protected},
-    },
-    system::{
-        policy::Hidden,
-        workspace::{Globs, Listing, View},
-    },
+use crate::system::{
+    policy::Hidden,
+    workspace::{Globs, Listing, View},
+};
+use base::{
+    change::Stamp,
+    error::Error,
+    path::{RepoPath, protected},
 };
 
 pub use measure::{baseline, measure};
@@ -82,8 +80,8 @@ pub type Baseline = BTreeMap<RepoPath, Print>;
 #[serde(deny_unknown_fields)]
 pub struct Print {
     /// The hash of its bytes.
-    pub sha256: crate::base::hash::Sha256,
-    /// Its permission bits, or [`LINK`](crate::base::change::LINK).
+    pub sha256: base::hash::Sha256,
+    /// Its permission bits, or [`LINK`](base::change::LINK).
     pub mode: u32,
 }
 

@@ -5,13 +5,11 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{Assertion, Command, Count};
-use crate::{
-    base::{
-        error::{Code, Error, nearest},
-        path::RepoPath,
-        regular,
-    },
-    system::workspace::Globs,
+use crate::system::workspace::Globs;
+use base::{
+    error::{Code, Error, nearest},
+    path::RepoPath,
+    regular,
 };
 
 /// Every kind of assertion with its form, sorted by name.

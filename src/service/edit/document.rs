@@ -2,17 +2,15 @@
 
 use std::ops::Range;
 
-use crate::{
-    base::{
-        error::Error,
-        hash::Sha256,
-        micro::{Handle, Kind},
-        pulse::Pulse,
-    },
-    format::{
-        code::tree::Base,
-        site::{self, Format, Sites},
-    },
+use crate::format::{
+    code::tree::Base,
+    site::{self, Format, Sites},
+};
+use base::{
+    error::Error,
+    hash::Sha256,
+    micro::{Handle, Kind},
+    pulse::Pulse,
 };
 
 /// A place in a text: a site, and the bytes of it that are meant.

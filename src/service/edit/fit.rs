@@ -1,12 +1,10 @@
 //! Keeps a new text to its place: it is on one line, and nothing in it ends the string, tag or declaration that it stands in.
 
 use super::document::{Document, Place};
-use crate::{
-    base::{
-        error::{self, Code, Error},
-        micro::{Edit, Kind, Tool},
-    },
-    format::site::{Format, Markup, Site, Spelling, is_value},
+use crate::format::site::{Format, Markup, Site, Spelling, is_value};
+use base::{
+    error::{self, Code, Error},
+    micro::{Edit, Kind, Tool},
 };
 
 /// The attributes of WAI-ARIA 1.3, without `aria-`.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::edited;
-use crate::base::{
+use base::{
     error::Error,
     micro::{Edit, tool_of},
     pulse::Pulse,

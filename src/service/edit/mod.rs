@@ -21,16 +21,14 @@ use self::{
     place::Wanted,
     proof::Span,
 };
-use crate::{
-    base::{
-        change::{Change, ChangeSet, Content},
-        error::{Code, Error},
-        hash::Sha256,
-        micro::{Edit, Find, Handle, Kind, Tool},
-        path::RepoPath,
-        pulse::Pulse,
-    },
-    system::workspace::View,
+use crate::system::workspace::View;
+use base::{
+    change::{Change, ChangeSet, Content},
+    error::{Code, Error},
+    hash::Sha256,
+    micro::{Edit, Find, Handle, Kind, Tool},
+    path::RepoPath,
+    pulse::Pulse,
 };
 
 /// A proposed edit: the change of one file, and its outcome.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{
+use base::{
     hash::Sha256,
     micro::{Handle, Tool},
     path::RepoPath,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The span of an edit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

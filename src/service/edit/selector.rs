@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::{
-    base::error::{Code, Error},
-    format::site::{Element, alternatives},
-};
+use crate::format::site::{Element, alternatives};
+use base::error::{Code, Error};
 
 /// A list of selectors.
 #[derive(Debug)]

@@ -2,10 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::{
-    base::error::{Code, Error},
-    format::document::{Document, edit::Edit, syntax::Syntax},
-};
+use crate::format::document::{Document, edit::Edit, syntax::Syntax};
+use base::error::{Code, Error};
 
 /// The syntax of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

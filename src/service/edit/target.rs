@@ -6,12 +6,10 @@ use super::{
     document::{Document, Place},
     place::{Wanted, selected},
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        micro::{Edit, Handle, Kind, Tool},
-    },
-    format::site::{Site, Spelling},
+use crate::format::site::{Site, Spelling};
+use base::{
+    error::{Code, Error},
+    micro::{Edit, Handle, Kind, Tool},
 };
 
 /// The lines above and below the target in which near misses are looked for.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::base::micro::{Find, tool_of};
+use base::micro::{Find, tool_of};
 
 /// Edits a text by short parameters.
 fn run(path: &str, text: &str, tool: &str, params: Value) -> Result<String, Error> {

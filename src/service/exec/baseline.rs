@@ -1,13 +1,11 @@
 //! The state of the tree before a command starts: metadata of the files that it may change, and special folders.
 
 use super::{Context, owner::Own, scope::Scope};
-use crate::{
-    base::{
-        error::{Code, Error},
-        path::{RepoPath, protected},
-        text::first_file,
-    },
-    system::workspace::{Kind, Seen, Visit},
+use crate::system::workspace::{Kind, Seen, Visit};
+use base::{
+    error::{Code, Error},
+    path::{RepoPath, protected},
+    text::first_file,
 };
 
 /// The tree before the command.

@@ -6,14 +6,12 @@ use super::{
     Context,
     scope::{Scope, hint},
 };
-use crate::{
-    base::{
-        change::{Change, ChangeSet, Content, LINK},
-        error::{Code, Error},
-        path::{RepoPath, protected},
-        text::counted,
-    },
-    system::workspace::{Kind, Metadata, Survey, Workspace, parallel_map},
+use crate::system::workspace::{Kind, Metadata, Survey, Workspace, parallel_map};
+use base::{
+    change::{Change, ChangeSet, Content, LINK},
+    error::{Code, Error},
+    path::{RepoPath, protected},
+    text::counted,
 };
 
 /// The number of files that an error names.

@@ -26,15 +26,13 @@ use super::{
     scope::Scope,
     stage,
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        path::{RepoPath, protected},
-    },
-    system::{
-        process::sandbox::{Laid, Laying},
-        workspace::{Kind, Metadata, Seen, Survey, Visit, Workspace, parallel_map},
-    },
+use crate::system::{
+    process::sandbox::{Laid, Laying},
+    workspace::{Kind, Metadata, Seen, Survey, Visit, Workspace, parallel_map},
+};
+use base::{
+    error::{Code, Error},
+    path::{RepoPath, protected},
 };
 
 /// A copy of the tree with the run's proposals.

@@ -6,10 +6,8 @@ use std::{
 };
 
 use super::{Context, variable};
-use crate::{
-    base::error::{Code, Error},
-    system::policy::Sandbox,
-};
+use crate::system::policy::Sandbox;
+use base::error::{Code, Error};
 
 /// The variable for the file with a user's git settings.
 const GIT_SETTINGS: &str = "GIT_CONFIG_GLOBAL";

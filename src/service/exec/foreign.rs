@@ -11,12 +11,10 @@ use super::{
     owner::Own,
     prepared::Prepared,
 };
-use crate::{
-    base::{
-        error::Error,
-        path::{RepoPath, protected},
-    },
-    system::workspace::{Kind, Metadata, Seen, Visit, Workspace, parallel_map},
+use crate::system::workspace::{Kind, Metadata, Seen, Visit, Workspace, parallel_map};
+use base::{
+    error::Error,
+    path::{RepoPath, protected},
 };
 
 /// The bits by which the owner of a folder may list and enter it, so that the command's files can be found.

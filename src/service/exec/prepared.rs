@@ -9,13 +9,11 @@ use super::{
     program::{self, Found, Program},
     scope::Scope,
 };
-use crate::{
-    base::{
-        call,
-        error::{Code, Error},
-        path::{RepoPath, protected},
-    },
-    system::workspace::Kind,
+use crate::system::workspace::Kind;
+use base::{
+    call,
+    error::{Code, Error},
+    path::{RepoPath, protected},
 };
 
 /// A prepared command.

@@ -13,7 +13,7 @@ use std::{
 
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
 
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The places for private folders, in the order of preference, after `TMPDIR`. The last one is memory.
 const PLACES: &[&str] = &["/var/tmp", "/tmp", "/dev/shm"];

@@ -11,13 +11,11 @@ use rustix::fs::Access;
 use serde::{Deserialize, Serialize};
 
 use super::Context;
-use crate::{
-    base::{
-        error::{Code, Error, nearest},
-        hash::Sha256,
-        path::{RepoPath, protected},
-    },
-    system::workspace::Metadata,
+use crate::system::workspace::Metadata;
+use base::{
+    error::{Code, Error, nearest},
+    hash::Sha256,
+    path::{RepoPath, protected},
 };
 
 /// A program that was found.

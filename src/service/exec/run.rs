@@ -11,15 +11,13 @@ use super::{
     private_folder::{self, Desk},
     stage, upper_layer,
 };
-use crate::{
-    base::{
-        change::{ChangeSet, Content},
-        error::{Code, Error},
-    },
-    system::{
-        policy,
-        process::sandbox::{self, Confinement, Ended, Launch, NotStarted, State},
-    },
+use crate::system::{
+    policy,
+    process::sandbox::{self, Confinement, Ended, Launch, NotStarted, State},
+};
+use base::{
+    change::{ChangeSet, Content},
+    error::{Code, Error},
 };
 
 /// The result of a command.

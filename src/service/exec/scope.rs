@@ -1,11 +1,9 @@
 //! The files that a command may change, and those outside of the tree.
 
-use crate::{
-    base::{
-        error::{Code, Error},
-        path::{RepoPath, protected},
-    },
-    system::workspace::Globs,
+use crate::system::workspace::Globs;
+use base::{
+    error::{Code, Error},
+    path::{RepoPath, protected},
 };
 
 /// The writable files of a command, and its scratch.

@@ -3,16 +3,14 @@
 use std::path::PathBuf;
 
 use super::{environment, limits::limits, prepared::Prepared, private_folder::Desk};
-use crate::{
-    base::{
-        change::Content,
-        error::{Code, Error},
-        path::RepoPath,
-    },
-    system::{
-        policy::Sandbox,
-        process::sandbox::{Confine, Laid, Launch, Laying, Output, Stage},
-    },
+use crate::system::{
+    policy::Sandbox,
+    process::sandbox::{Confine, Laid, Launch, Laying, Output, Stage},
+};
+use base::{
+    change::Content,
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// Bytes of the head, and of the tail, of output that is too long to show.

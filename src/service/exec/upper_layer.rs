@@ -15,10 +15,8 @@ use super::{
     changes::{Candidates, check_survey, special, standing},
     scope::Scope,
 };
-use crate::{
-    base::{error::Error, path::RepoPath},
-    system::workspace::{Kind, Seen, Visit, Workspace},
-};
+use crate::system::workspace::{Kind, Seen, Visit, Workspace};
+use base::{error::Error, path::RepoPath};
 
 /// The mark of an opaque folder.
 const OPAQUE: &str = "user.overlay.opaque";

@@ -4,14 +4,12 @@
 use serde_json::Value;
 
 use super::{Decision, Domain, Finding, Gate, Rules, Subject};
-use crate::{
-    base::{
-        call::Used,
-        diff::Stat,
-        error::{self, Code},
-        path::RepoPath,
-    },
-    system::{policy::Policy, workspace::Globs},
+use crate::system::{policy::Policy, workspace::Globs};
+use base::{
+    call::Used,
+    diff::Stat,
+    error::{self, Code},
+    path::RepoPath,
 };
 
 /// The key of the approved list.
@@ -126,7 +124,8 @@ mod tests {
     use serde_json::json;
 
     use super::{super::decide, *};
-    use crate::{base::call::Call, system::policy::FILE};
+    use crate::system::policy::FILE;
+    use base::call::Call;
 
     const EXISTING: &[&str] = &["json_schema_migrator", "link_updater"];
 
@@ -188,7 +187,7 @@ mod tests {
         let domains = [domain("json_schema_migrator", "**/*.json"), domain("link_updater", "**/*.html")];
         let blocked = |policy: &str, path: &str, domains: &[Domain]| {
             let policy = Policy::parse(policy, FILE).unwrap();
-            let files = [Stat { path: RepoPath::parse(path).unwrap(), lines: crate::base::diff::Lines::default() }];
+            let files = [Stat { path: RepoPath::parse(path).unwrap(), lines: base::diff::Lines::default() }];
             let subject = Subject::Changes { files: &files, texts: &[], run_lines_so_far: 0, adapter: None, domains };
             decide(&subject, &policy, Rules::built_in())
                 .into_error()

@@ -2,12 +2,10 @@
 //! permitted.
 
 use super::{Decision, Finding, Gate, Offered, Rules, Subject};
-use crate::{
-    base::{
-        call::{Call, tool_of_call},
-        error::{self, Code},
-    },
-    system::policy::Policy,
+use crate::system::policy::Policy;
+use base::{
+    call::{Call, tool_of_call},
+    error::{self, Code},
 };
 
 /// See the module's documentation.

@@ -7,10 +7,8 @@ use super::{
     destructive::{self, Hit, Severity},
     secrets,
 };
-use crate::{
-    base::{error::Code, text::escape},
-    system::policy::Policy,
-};
+use crate::system::policy::Policy;
+use base::{error::Code, text::escape};
 
 /// See the module's documentation.
 pub(super) struct Commands;

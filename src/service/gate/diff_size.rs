@@ -3,12 +3,10 @@
 //! A limit of N admits exactly N.
 
 use super::{Decision, Finding, Gate, Rules, Subject};
-use crate::{
-    base::{
-        error::Code,
-        text::{counted, escape},
-    },
-    system::policy::Policy,
+use crate::system::policy::Policy;
+use base::{
+    error::Code,
+    text::{counted, escape},
 };
 
 /// See the module's documentation.
@@ -88,12 +86,10 @@ fn exceeds(lines: u64, limit: Limit, what: &str, policy: &Policy) -> Option<Find
 #[cfg(test)]
 mod tests {
     use super::{super::decide, *};
-    use crate::{
-        base::{
-            diff::{Lines, Stat},
-            path::RepoPath,
-        },
-        system::policy::FILE,
+    use crate::system::policy::FILE;
+    use base::{
+        diff::{Lines, Stat},
+        path::RepoPath,
     };
 
     #[track_caller]

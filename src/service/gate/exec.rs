@@ -29,12 +29,10 @@ mod tests {
         super::{Decision, Verdict, decide, destructive, evaluate_command, explain},
         *,
     };
-    use crate::{
-        base::{
-            call::{Call, Run},
-            error::Code,
-        },
-        system::policy::FILE,
+    use crate::system::policy::FILE;
+    use base::{
+        call::{Call, Run},
+        error::Code,
     };
 
     const POLICY: &str = "[[exec.allow]]\nprefix = ['git']\n";

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Decision, Verdict, param_names, tool_name::Deeds, tool_use};
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The exit code that blocks; every other code but 0 would let the call through.
 pub const BLOCK: u8 = 2;

@@ -10,12 +10,10 @@ use super::{
     Edit, Rules, Subject, Text, Verdict, decide,
     destructive::{Command, Start},
 };
-use crate::{
-    base::{
-        diff,
-        error::{Code, Error},
-    },
-    system::policy::Policy,
+use crate::system::policy::Policy;
+use base::{
+    diff,
+    error::{Code, Error},
 };
 
 /// A line of input: a command, the use of a tool, an edit of a file, or a text without a place.

@@ -30,12 +30,10 @@ mod tests {
         super::{Verdict, decide, explain},
         *,
     };
-    use crate::{
-        base::{
-            call::{Ask, Call},
-            error::Code,
-        },
-        system::policy::{Ceiling, FILE},
+    use crate::system::policy::{Ceiling, FILE};
+    use base::{
+        call::{Ask, Call},
+        error::Code,
     };
 
     const TWO: &str = "[llm.providers.local]\ndialect = 'ollama'\nbase_url = 'http://127.0.0.1:1'\n\

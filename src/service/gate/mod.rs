@@ -37,14 +37,12 @@ pub use self::{
     rules::Rules,
     subject::{Domain, Offered, Subject},
 };
-pub use crate::base::verdict::{Decision, GateResult};
-use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-        json,
-    },
-    system::policy::{Objection, Policy, Refusal},
+use crate::system::policy::{Objection, Policy, Refusal};
+pub use base::verdict::{Decision, GateResult};
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
+    json,
 };
 
 /// Every gate, sorted by name.
@@ -270,13 +268,11 @@ mod strictest_tests;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        base::{
-            call::Call,
-            diff::{Lines, Stat},
-            path::RepoPath,
-        },
-        system::policy::FILE,
+    use crate::system::policy::FILE;
+    use base::{
+        call::Call,
+        diff::{Lines, Stat},
+        path::RepoPath,
     };
 
     fn stat(path: &str, added: u64) -> Stat {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 
 use super::destructive;
-use crate::base::hash::Sha256;
+use base::hash::Sha256;
 
 /// A text before and after. The hash of a subject covers only hashes of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -1,13 +1,11 @@
 //! The gate `paths`: runs write nothing protected, denied or unpermitted, and read no secret.
 
 use super::{Decision, Finding, Gate, Rules, Subject, destructive::is_in_store};
-use crate::{
-    base::{
-        error::{Code, Error},
-        path::{RepoPath, protected},
-        text::escape,
-    },
-    system::policy::Policy,
+use crate::system::policy::Policy;
+use base::{
+    error::{Code, Error},
+    path::{RepoPath, protected},
+    text::escape,
 };
 
 /// See the module's documentation.
@@ -106,13 +104,11 @@ mod tests {
         super::{GateResult, decide},
         *,
     };
-    use crate::{
-        base::{
-            call::Call,
-            diff::{Lines, Stat},
-            error::Code,
-        },
-        system::policy::{Ceiling, FILE},
+    use crate::system::policy::{Ceiling, FILE};
+    use base::{
+        call::Call,
+        diff::{Lines, Stat},
+        error::Code,
     };
 
     fn policy() -> Policy {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::parts::Text;
-use crate::base::call::Ask;
+use base::call::Ask;
 
 /// The texts of a request, each with its name, and the strings inside texts that are JSON themselves.
 pub(super) fn texts(ask: &Ask) -> Vec<Text<'static>> {
@@ -50,10 +50,8 @@ mod tests {
         super::{Decision, Rules, Subject, decide},
         *,
     };
-    use crate::{
-        base::call::Call,
-        system::policy::{FILE, Policy},
-    };
+    use crate::system::policy::{FILE, Policy};
+    use base::call::Call;
 
     /// A made-up token, in pieces.
     fn token() -> String {

@@ -6,10 +6,8 @@ use super::{
     destructive::{self, Severity},
     secrets,
 };
-use crate::{
-    base::error::{Code, Error},
-    system::policy::{CommandException, CommandRule, Objection, Policy, SecretRule},
-};
+use crate::system::policy::{CommandException, CommandRule, Objection, Policy, SecretRule};
+use base::error::{Code, Error};
 
 /// Compiled rules. The built-in ones are compiled at their first use.
 #[derive(Debug, Default)]

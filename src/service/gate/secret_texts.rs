@@ -10,10 +10,8 @@ use super::{
     parts::Text,
     secrets::{self, Found, Moved},
 };
-use crate::{
-    base::{error::Code, path::RepoPath, text::escape},
-    system::policy::Policy,
-};
+use crate::system::policy::Policy;
+use base::{error::Code, path::RepoPath, text::escape};
 
 /// See the module's documentation.
 pub(super) struct SecretTexts;

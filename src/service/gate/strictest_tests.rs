@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::{
-    base::{
-        call::{Call, Run},
-        diff::{Lines, Stat},
-        path::RepoPath,
-    },
     service::gate::{self, Decision, Domain, Offered, Rules, Subject},
     system::policy::{Ceiling, FILE, OnFailure, Policy},
+};
+use base::{
+    call::{Call, Run},
+    diff::{Lines, Stat},
+    path::RepoPath,
 };
 
 /// Lines of a policy, each of them optional.

@@ -10,7 +10,7 @@ use super::{
     parts::{Edit, Text, Words},
     prompt_text, tool_use,
 };
-use crate::base::{
+use base::{
     call::{Call, Touches},
     diff::Stat,
 };

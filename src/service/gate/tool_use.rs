@@ -17,7 +17,7 @@ use super::{
     tool_name::Deeds,
     whole_file,
 };
-use crate::base::diff;
+use base::diff;
 
 /// The largest number of folders in the params of one tool.
 const MOST_FOLDERS: usize = 8;

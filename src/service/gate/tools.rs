@@ -3,10 +3,8 @@
 //! Tools are `apply`, `exec` and `llm`, adapters, the calls that a program adds, and any tool of other programs.
 
 use super::{Decision, Finding, Gate, Rules, Subject};
-use crate::{
-    base::{error::Code, text::escape},
-    system::policy::Policy,
-};
+use crate::system::policy::Policy;
+use base::{error::Code, text::escape};
 
 /// The key of the list.
 const ALLOWED: &str = "gates.tools.allowed";
@@ -62,7 +60,8 @@ mod tests {
     use serde_json::Value;
 
     use super::{super::decide, *};
-    use crate::{base::call::Call, service::gate::destructive::Start, system::policy::FILE};
+    use crate::{service::gate::destructive::Start, system::policy::FILE};
+    use base::call::Call;
 
     #[track_caller]
     fn check(policy: &str, name: &str, expected: Decision) {

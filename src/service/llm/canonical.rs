@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde_json::Value;
 
-use crate::base::{
+use base::{
     error::{Code, Error},
     hash::Sha256,
     json,

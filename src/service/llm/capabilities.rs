@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::base::named::named;
+use base::named::named;
 
 named! {
     /// The kind of a request to a model.

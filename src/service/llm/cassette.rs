@@ -22,13 +22,11 @@ use super::{
     pieces::Pieces,
     request::LlmRequest,
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        hash::Sha256,
-        text::counted,
-    },
-    system::net::Cancel,
+use crate::system::net::Cancel;
+use base::{
+    error::{Code, Error},
+    hash::Sha256,
+    text::counted,
 };
 
 /// The version of the files.

@@ -6,7 +6,8 @@ use super::{
     message::ToolChoice,
     request::LlmRequest,
 };
-use crate::{base::error::Error, system::schema::Schema};
+use crate::system::schema::Schema;
+use base::error::Error;
 
 /// The number of characters of a refused reply that are reported.
 const MOST_TOLD: usize = 1 << 16;

@@ -23,15 +23,13 @@ use super::{
     queue::Queue,
     request::LlmRequest,
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        text,
-    },
-    system::{
-        clock::Stopwatch,
-        net::{Cancel, Listener},
-    },
+use crate::system::{
+    clock::Stopwatch,
+    net::{Cancel, Listener},
+};
+use base::{
+    error::{Code, Error},
+    text,
 };
 
 /// Answers requests.

@@ -28,16 +28,14 @@ use super::{
     request::LlmRequest,
     withheld,
 };
-use crate::{
-    base::error::{Code, Error},
-    system::{
-        net::{Cancel, Secret},
-        process::{
-            Program,
-            sandbox::{self, Confine, Ended, Launch, NotStarted, Output},
-        },
+use crate::system::{
+    net::{Cancel, Secret},
+    process::{
+        Program,
+        sandbox::{self, Confine, Ended, Launch, NotStarted, Output},
     },
 };
+use base::error::{Code, Error};
 
 /// The version of the protocol.
 const VERSION: u64 = 1;

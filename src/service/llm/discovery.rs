@@ -6,7 +6,7 @@ use super::{
     capabilities::{Capabilities, Model},
     dialect::{Ask, Place},
 };
-use crate::base::error::Error;
+use base::error::Error;
 
 /// The number of models that are queried one by one.
 const ASKED: usize = 64;
@@ -90,7 +90,7 @@ mod tests {
     use std::{cell::RefCell, collections::BTreeMap};
 
     use super::{super::capabilities::Workload, *};
-    use crate::base::error::Code;
+    use base::error::Code;
 
     /// A server that answers by path, and the requests to it.
     #[track_caller]

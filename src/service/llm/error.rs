@@ -6,14 +6,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub use crate::base::error::model::{Kind, kind};
-pub(super) use crate::base::{
+use crate::system::{clock, net::Failure};
+pub use base::error::model::{Kind, kind};
+use base::error::{Code, Error, model::of_kind};
+pub(super) use base::{
     error::model::{lasting, passing},
     text::quoted,
-};
-use crate::{
-    base::error::{Code, Error, model::of_kind},
-    system::{clock, net::Failure},
 };
 
 /// True if a retry may help.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::message::ToolCall;
-use crate::base::error::Error;
+use base::error::Error;
 
 /// A bound that no request's or reply's tokens reach.
 const MOST_TOKENS: u64 = 1 << 40;

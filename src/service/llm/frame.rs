@@ -8,10 +8,8 @@ use super::{
     ndjson::Ndjson,
     sse::Sse,
 };
-use crate::{
-    base::error::Error,
-    system::net::{Cancel, Failure},
-};
+use crate::system::net::{Cancel, Failure};
+use base::error::Error;
 
 /// The largest single read.
 const BUFFER: usize = 16 << 10;

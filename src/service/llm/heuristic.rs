@@ -16,10 +16,8 @@ use super::{
     message::Role,
     request::LlmRequest,
 };
-use crate::{
-    base::error::{Code, Error},
-    system::net::Cancel,
-};
+use crate::system::net::Cancel;
+use base::error::{Code, Error};
 
 /// The name of its only model.
 const MODEL: &str = "heuristic";

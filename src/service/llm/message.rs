@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::base::named::named;
+use base::named::named;
 
 named! {
     /// The author of a message.

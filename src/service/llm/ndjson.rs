@@ -6,7 +6,7 @@ use super::{
     dialect::Frame,
     sse::{MAX_EVENT, not_utf8, too_long},
 };
-use crate::base::error::Error;
+use base::error::Error;
 
 /// Splits bytes into lines.
 #[derive(Debug, Default)]

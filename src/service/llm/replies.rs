@@ -13,12 +13,10 @@ use super::{
     message::Role,
     request::LlmRequest,
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        text::{counted, escape, shortened},
-    },
-    system::net::Cancel,
+use crate::system::net::Cancel;
+use base::{
+    error::{Code, Error},
+    text::{counted, escape, shortened},
 };
 
 /// The model of a request that names none, where none is known, and the label of recordings whose reply a person wrote.

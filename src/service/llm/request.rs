@@ -12,12 +12,10 @@ use super::{
     message::{Message, Role, Tool, ToolChoice},
     schema::ReplySchema,
 };
-use crate::{
-    base::{
-        error::{self, Code, Error},
-        hash::Sha256,
-    },
-    system::schema::Schema,
+use crate::system::schema::Schema;
+use base::{
+    error::{self, Code, Error},
+    hash::Sha256,
 };
 
 /// A valid request.
@@ -463,7 +461,7 @@ mod tests {
         assert_eq!(*request.canonical(), expected);
         assert_eq!(
             request.key(2).to_string(),
-            format!("{}-2", crate::base::json::sha256(&expected).unwrap()),
+            format!("{}-2", base::json::sha256(&expected).unwrap()),
             "keys are the same on every machine"
         );
     }

@@ -7,10 +7,8 @@ use std::{
 };
 
 use super::transport::{Outgoing, Received, Transport};
-use crate::{
-    base::error::Error,
-    system::net::{Cancel, Failure, Secret},
-};
+use crate::system::net::{Cancel, Failure, Secret};
+use base::error::Error;
 
 /// The answers, in order.
 #[derive(Clone, Default)]

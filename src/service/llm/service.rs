@@ -17,10 +17,8 @@ use super::{
     transport::{Outgoing, Received, Transport},
     withheld,
 };
-use crate::{
-    base::error::Error,
-    system::net::{Cancel, Failure},
-};
+use crate::system::net::{Cancel, Failure};
+use base::error::Error;
 
 /// The bytes of one read.
 const PIECE: usize = 16 << 10;
@@ -166,10 +164,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        base::error::Code,
         service::llm::{Model, failed, kind},
         system::net::Secret,
     };
+    use base::error::Code;
 
     struct Lines;
 

@@ -9,7 +9,7 @@ use super::{
     dialect::Frame,
     error::{Kind, passing},
 };
-use crate::base::error::Error;
+use base::error::Error;
 
 /// The largest event.
 pub(super) const MAX_EVENT: usize = 32 << 20;

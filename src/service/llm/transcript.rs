@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{event::LlmStreamEvent, pieces::Pieces};
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// All events of an answer, or the first of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -3,10 +3,8 @@
 use std::{collections::BTreeMap, fmt, io::Read};
 
 use super::{error::of_failure, request::Timeouts};
-use crate::{
-    base::error::Error,
-    system::net::{Cancel, Exchange, Method, Secret, Sender},
-};
+use crate::system::net::{Cancel, Exchange, Method, Secret, Sender};
+use base::error::Error;
 
 /// Carries requests.
 pub trait Transport: Send + Sync {

@@ -9,7 +9,7 @@ use super::{
     error::{Kind, lasting, quoted},
     parse,
 };
-use crate::base::error::Error;
+use base::error::Error;
 
 /// The number of characters of an offending value that are shown.
 const SHOWN: usize = 200;

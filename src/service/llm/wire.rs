@@ -15,10 +15,8 @@ use super::{
     transport::{Outgoing, Received, Transport},
     withheld,
 };
-use crate::{
-    base::error::Error,
-    system::net::{Cancel, Failure},
-};
+use crate::system::net::{Cancel, Failure};
+use base::error::Error;
 
 /// The bytes of an answer other than a reply that are read.
 const MAX_ERROR: u64 = 64 << 10;

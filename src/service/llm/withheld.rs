@@ -4,10 +4,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::event::Reply;
-use crate::{
-    base::error::Error,
-    system::net::{Secret, Sieve},
-};
+use crate::system::net::{Secret, Sieve};
+use base::error::Error;
 
 /// The text without the key.
 pub(super) fn from_text(text: &str, key: Option<&Secret>) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use memchr::memchr_iter;
 
 use super::template::Template;
-use crate::base::{error::Error, hash::Sha256};
+use base::{error::Error, hash::Sha256};
 
 /// The shortest fence.
 const SHORTEST: usize = 3;

@@ -6,7 +6,7 @@ use super::{
     part::wrong,
     template::{Template, directives},
 };
-use crate::base::error::{Error, nearest};
+use base::error::{Error, nearest};
 
 /// A directive's text. `adapters` are the approved ones.
 pub(super) fn text(name: &str, adapters: &[&str]) -> Result<String, Error> {

@@ -21,10 +21,8 @@ use self::{
     part::{Item, as_told, wrong},
     template::Template,
 };
-use crate::{
-    base::{call::Parts, error::Error, hash::Sha256},
-    system::schema::Schema,
-};
+use crate::system::schema::Schema;
+use base::{call::Parts, error::Error, hash::Sha256};
 
 /// A prompt, and its parts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

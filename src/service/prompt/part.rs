@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::base::{
+use base::{
     error::{Code, Error},
     json,
 };

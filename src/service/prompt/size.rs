@@ -1,6 +1,6 @@
 //! Estimates a text's share of a model's context without the tokenizer.
 
-use crate::base::{
+use base::{
     error::{Code, Error},
     text::counted,
 };

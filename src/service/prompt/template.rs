@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 use minijinja::{Environment, UndefinedBehavior, Value, syntax::SyntaxConfig};
 
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// A template.
 #[derive(Clone, Copy, Debug)]

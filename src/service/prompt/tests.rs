@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::base::error::Code;
+use base::error::Code;
 
 type Files = BTreeMap<String, String>;
 

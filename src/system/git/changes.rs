@@ -9,7 +9,7 @@ use gix::{
 };
 
 use super::pairing::Side;
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The limit of folders within folders.
 const DEEPEST: usize = 512;

@@ -5,7 +5,7 @@ use std::{path::Path, sync::atomic::AtomicBool};
 use gix::index::entry::Mode;
 
 use super::{error::said, tree};
-use crate::base::{
+use base::{
     change::Content,
     error::{Code, Error},
 };

@@ -16,7 +16,7 @@ use super::{
     on_its_own_thread,
     opened::Opened,
 };
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The limit of commits that are searched.
 const MOST_COMMITS: usize = 20_000;

@@ -1,6 +1,6 @@
 //! Errors about a repository.
 
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The first line of an error of git's reader.
 pub(super) fn said(error: &gix::Error) -> String {

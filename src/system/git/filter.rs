@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 use gix::bstr::{BStr, ByteSlice};
 
 use super::opened::Opened;
-use crate::base::hash::Sha256;
+use base::hash::Sha256;
 
 /// The first line of a pointer.
 const VERSION: &str = "version https://git-lfs.github.com/spec/v1";

@@ -8,7 +8,7 @@
 use std::{fs, path::Path};
 
 use super::error::unknown;
-use crate::base::error::Error;
+use base::error::Error;
 
 /// The longest index that is read, in bytes.
 const LONGEST: u64 = 1 << 30;

@@ -43,12 +43,10 @@ use self::{
     place::{Place, has_dot_git},
     settings::Settings,
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-    },
-    system::threads,
+use crate::system::threads;
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// The stack of the thread that reads a repository, in bytes.

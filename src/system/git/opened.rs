@@ -12,7 +12,7 @@ use super::{
     place::Place,
     settings::{self, Settings},
 };
-use crate::base::error::Error;
+use base::error::Error;
 
 /// A readable repository.
 pub(super) struct Opened {

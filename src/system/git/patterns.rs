@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use super::error::unknown;
-use crate::base::error::Error;
+use base::error::Error;
 
 /// The limit of `**` in a pattern: each of them tries every folder of a path.
 const MOST_STARS: usize = 6;

@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{error::unknown, patterns::check_patterns};
-use crate::base::error::Error;
+use base::error::Error;
 
 /// The longest file of settings, patterns or references that is read, in bytes.
 pub(super) const LONGEST_FILE: u64 = 1 << 20;

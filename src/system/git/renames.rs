@@ -24,7 +24,7 @@ use super::{
     similarity::{Pieces, may_be_similar},
     tree, walk,
 };
-use crate::base::{
+use base::{
     error::{Code, Error},
     path::RepoPath,
 };

@@ -18,7 +18,7 @@ use super::{
     error::{said, unknown},
     place::{LONGEST_FILE, Place, bytes, check_file},
 };
-use crate::base::error::Error;
+use base::error::Error;
 
 /// The settings of the system.
 pub(super) const SYSTEM: &str = "/etc/gitconfig";

@@ -11,7 +11,7 @@ use gix::{
 };
 
 use super::{opened::Opened, tree};
-use crate::base::error::Error;
+use base::error::Error;
 
 /// Replaces folder entries by files, and unmarks existing files.
 ///

@@ -26,7 +26,7 @@ use super::{
     sparse, tree,
     walk::{self, check_in_tree},
 };
-use crate::base::{error::Error, path::RepoPath};
+use base::{error::Error, path::RepoPath};
 
 /// Reads the state of everything below the given folder.
 pub(super) fn read(opened: &mut Opened, stop: &AtomicBool) -> Result<State, Error> {

@@ -10,7 +10,7 @@ use gix::{
 };
 
 use super::error::{said, unknown};
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The limit of files and folders of a tree.
 const MOST_ENTRIES: usize = 20_000_000;

@@ -21,7 +21,7 @@ use super::{
     patterns::check_patterns,
     place::{LONGEST_FILE, has_dot_git},
 };
-use crate::base::{
+use base::{
     error::{Code, Error},
     path::protected::RUNS,
 };

@@ -9,7 +9,7 @@ use rustix::{
     io::Errno,
 };
 
-use crate::base::{
+use base::{
     error::{Code, Error},
     path::RepoPath,
 };

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::target::Target;
-use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-    },
-    system::workspace::Workspace,
+use crate::system::workspace::Workspace;
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// Refuses two targets that are one file. Two new targets are told apart at their creation: only one of them finds its place

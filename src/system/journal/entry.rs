@@ -14,14 +14,12 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::faults::{Faults, NoFaults};
-use crate::{
-    base::{
-        change::{Content, Entry, Stamp},
-        error::{Code, Error},
-        hash::Sha256,
-        path::{RepoPath, protected::TEMPORARY},
-    },
-    system::{plain_file, workspace::Workspace},
+use crate::system::{plain_file, workspace::Workspace};
+use base::{
+    change::{Content, Entry, Stamp},
+    error::{Code, Error},
+    hash::Sha256,
+    path::{RepoPath, protected::TEMPORARY},
 };
 
 /// The plan of a transaction, on disk before it does anything.

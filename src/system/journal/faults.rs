@@ -1,6 +1,6 @@
 //! The points where a transaction may fail or be interrupted: before every step that changes a disk.
 
-use crate::base::error::Error;
+use base::error::Error;
 
 /// Called before every step; an error stops there, like a failing disk.
 pub trait Faults: Sync {

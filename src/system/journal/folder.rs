@@ -4,7 +4,7 @@ use std::{os::fd::OwnedFd, path::Path};
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// Opens a folder of packs.
 pub(super) fn open_folder(path: &Path) -> Result<OwnedFd, Error> {

@@ -12,14 +12,12 @@ use rustix::{
 };
 
 use super::{attributes, faults::Faults};
-use crate::{
-    base::{
-        change::Content,
-        error::{Code, Error},
-        hash::Sha256,
-        path::RepoPath,
-    },
-    system::workspace::Metadata,
+use crate::system::workspace::Metadata;
+use base::{
+    change::Content,
+    error::{Code, Error},
+    hash::Sha256,
+    path::RepoPath,
 };
 
 /// A name in an open folder.

@@ -8,7 +8,7 @@ use rustix::{
 };
 use tempfile::TempDir;
 
-use crate::base::{error::Error, path::protected::TEMPORARY};
+use base::{error::Error, path::protected::TEMPORARY};
 
 /// The abilities of a file system.
 #[derive(Clone, Debug, PartialEq, Eq)]

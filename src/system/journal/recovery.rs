@@ -11,7 +11,7 @@ use super::{
     transaction::{Exchange, take_out},
     tree::{self, Folders},
 };
-use crate::base::{
+use base::{
     change::{Entry, Stamp},
     error::{Code, Error},
     path::{RepoPath, protected},

@@ -4,10 +4,8 @@ use std::os::fd::AsRawFd;
 
 use rustix::fs::{AtFlags, CWD, Mode};
 
-use crate::{
-    base::path::RepoPath,
-    system::workspace::{SET_ID, SetId, Workspace},
-};
+use crate::system::workspace::{SET_ID, SetId, Workspace};
+use base::path::RepoPath;
 
 /// The set-id files of some folders, by the result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -18,13 +18,11 @@ use super::{
     transaction::{Exchange, check_place, take_out},
     tree::{self, Folders},
 };
-use crate::{
-    base::{
-        change::Stamp,
-        error::{Code, Error},
-        path::{RepoPath, protected},
-    },
-    system::workspace::Workspace,
+use crate::system::workspace::Workspace;
+use base::{
+    change::Stamp,
+    error::{Code, Error},
+    path::{RepoPath, protected},
 };
 
 /// The protected file that a set-up may create; it never replaces it.
@@ -228,7 +226,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::base::change::Content;
+    use base::change::Content;
 
     fn names(folder: &Path) -> Vec<String> {
         let files = walkdir::WalkDir::new(folder).min_depth(1).sort_by_file_name().into_iter().filter_map(Result::ok);

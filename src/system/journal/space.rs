@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 
 use super::{Journal, Target, Transaction, folder::open_folder};
-use crate::base::{
+use base::{
     error::{Code, Error},
     path::protected::RUNS,
 };

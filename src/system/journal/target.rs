@@ -1,6 +1,6 @@
 //! The files of a transaction, and its name and attachments.
 
-use crate::base::{
+use base::{
     change::{Change, ChangeSet, Content, Stamp},
     path::RepoPath,
 };

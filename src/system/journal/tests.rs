@@ -18,13 +18,11 @@ use std::{
 };
 
 use super::{Faults, Journal, NoFaults, Target, Transaction, is_committed, open_transactions, sweep};
-use crate::{
-    base::{
-        change::{Change, ChangeSet, Content, LINK},
-        error::{Code, Error},
-        path::RepoPath,
-    },
-    system::workspace::Workspace,
+use crate::system::workspace::Workspace;
+use base::{
+    change::{Change, ChangeSet, Content, LINK},
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// Links before a transaction: it removes `gone`, makes `file` a regular file, and gives `turned` another target.

@@ -13,14 +13,12 @@ use super::{
     target::{Target, Transaction},
     tree::{self, Folders},
 };
-use crate::{
-    base::{
-        change::{Content, Entry},
-        error::{Code, Error},
-        path::{RepoPath, link, protected},
-        span::span,
-    },
-    system::workspace::{Workspace, parallel_map_with},
+use crate::system::workspace::{Workspace, parallel_map_with};
+use base::{
+    change::{Content, Entry},
+    error::{Code, Error},
+    path::{RepoPath, link, protected},
+    span::span,
 };
 
 /// Called just before the first file is replaced; an error stops the transaction.

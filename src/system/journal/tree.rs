@@ -15,14 +15,12 @@ use super::{
     faults::Faults,
     place::{Place, place, refused, stale},
 };
-use crate::{
-    base::{
-        change::Stamp,
-        error::{Code, Error},
-        hash::Sha256,
-        path::RepoPath,
-    },
-    system::workspace::{Kind, Metadata, Workspace},
+use crate::system::workspace::{Kind, Metadata, Workspace};
+use base::{
+    change::Stamp,
+    error::{Code, Error},
+    hash::Sha256,
+    path::RepoPath,
 };
 
 /// The last opened folder: targets come in the order of their paths, so that the next one is mostly in it, too.

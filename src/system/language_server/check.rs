@@ -6,13 +6,11 @@ use lsp_types::{Diagnostic, DiagnosticSeverity};
 use serde_json::{Value, json};
 
 use super::{client::Client, edit};
-use crate::{
-    base::{
-        error::Error,
-        path::RepoPath,
-        text::{escape, shortened},
-    },
-    system::clock::Stopwatch,
+use crate::system::clock::Stopwatch;
+use base::{
+    error::Error,
+    path::RepoPath,
+    text::{escape, shortened},
 };
 
 /// The errors of a file: how many there are of a code in a line, which counts from 0.

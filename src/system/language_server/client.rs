@@ -19,13 +19,11 @@ use super::{
     edit::{self, Edits, Encoding},
     frame::{self, Frames},
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-        text::{escape, shortened},
-    },
-    system::clock::Stopwatch,
+use crate::system::clock::Stopwatch;
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
+    text::{escape, shortened},
 };
 
 /// The interval between checks for a cancellation.

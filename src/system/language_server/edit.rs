@@ -10,7 +10,7 @@ use std::{
 use lsp_types::{DocumentChanges, OneOf, Position, TextEdit, Uri, WorkspaceEdit};
 use url::Url;
 
-use crate::base::{path::RepoPath, text::escape};
+use base::{path::RepoPath, text::escape};
 
 /// The edits of files, each list in the order of places.
 pub type Edits = BTreeMap<RepoPath, Vec<Edit>>;

@@ -16,7 +16,7 @@ pub use self::{
     client::{Caller, Client, Definition, Ends, failed},
     edit::{Edit, Edits},
 };
-use crate::base::{
+use base::{
     error::{Code, Error},
     hash::Sha256,
 };

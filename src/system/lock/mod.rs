@@ -16,12 +16,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    base::{
-        error::{Code, Error},
-        path::prefix::overlap,
-    },
-    system::clock::Stopwatch,
+use crate::system::clock::Stopwatch;
+use base::{
+    error::{Code, Error},
+    path::prefix::overlap,
 };
 
 const PAUSE: Duration = Duration::from_millis(15);

@@ -23,7 +23,7 @@ use super::{
     watch::{Fault, Watch},
     web::{Posts, Web},
 };
-use crate::base::{
+use base::{
     error::{Code, Error},
     pulse::Pulse,
     text::{escape, shortened},

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::base::{error::Error, hash::Sha256, json};
+use base::{error::Error, hash::Sha256, json};
 
 /// The definition of a tool, as its server gives it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use rmcp::{
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::watch::Watch;
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// Messages and pieces of output that wait to be taken.
 const WAITING: usize = 64;

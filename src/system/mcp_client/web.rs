@@ -22,10 +22,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_stream::{Stream, StreamExt, wrappers::ReceiverStream};
 
 use super::watch::{Clean, MESSAGE, Watch, read};
-use crate::{
-    base::text::{escape, shortened},
-    system::threads,
-};
+use crate::system::threads;
+use base::text::{escape, shortened};
 
 /// Pieces of an answer that wait to be taken.
 const WAITING: usize = 16;

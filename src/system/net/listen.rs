@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener};
 
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// Opens a socket that accepts connections, without waiting for them in calls. The port 0 stands for any free one.
 #[expect(clippy::disallowed_methods, reason = "this is the door for sockets")]

@@ -2,7 +2,7 @@
 
 use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// Random bytes of the system's generator.
 pub fn random_bytes<const N: usize>() -> Result<[u8; N], Error> {

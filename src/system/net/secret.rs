@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The replacement of a key.
 const TAKEN_OUT: &str = "[key]";

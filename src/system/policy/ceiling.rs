@@ -12,7 +12,7 @@ use super::{
     settings::{Budget, BudgetCeiling, OnFailure, OnUnverified},
     table::Form,
 };
-use crate::base::error::{self, Code, Error};
+use base::error::{self, Code, Error};
 
 /// The permissions of a header.
 const PERMISSIONS: &[&str] = &["calls", "exec", "llm", "network", "write"];

@@ -9,7 +9,7 @@ use super::{
     settings::{Adapter, McpServer},
     table::{Column, Form},
 };
-use crate::base::error::Error;
+use base::error::Error;
 
 /// The JSON Schema (draft 2020-12) of `nrv.toml`: every key with its form, what it is for, and its default.
 pub fn json_schema() -> Result<Value, Error> {

@@ -13,7 +13,7 @@ use super::{
     provider::{COMMAND, LlmProvider},
     rules::AllowedCommand,
 };
-use crate::base::{error::Error, hash::Sha256, json};
+use base::{error::Error, hash::Sha256, json};
 
 /// The tables of a policy that a person has to trust.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::{
     glob::{Lack, PathSet},
     refused,
 };
-use crate::base::{
+use base::{
     error::{Code, Error},
     path::RepoPath,
 };

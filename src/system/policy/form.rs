@@ -8,7 +8,7 @@ use super::{
     DependencyRule, glob, hosts,
     table::{Column, Form},
 };
-use crate::base::{
+use base::{
     error,
     path::{RepoPath, bound, protected},
 };

@@ -2,7 +2,7 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::base::path::RepoPath;
+use base::path::RepoPath;
 
 /// Compiled patterns of one list, in the order of the list.
 #[derive(Clone, Debug, Default)]

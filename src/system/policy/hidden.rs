@@ -1,7 +1,7 @@
 //! The files that scripts may not read, as a list that a process of nrv's own can be given.
 
 use super::{Policy, glob::PathSet};
-use crate::base::{
+use base::{
     error::{Code, Error},
     path::RepoPath,
 };

@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 use super::{
     Adapter, Adapters, Budget, Calls, Ci, Confirm, Destructive, DiffSize, Evaluators, Exec, Gates, LanguageServer, Llm,
     LlmPrices, LlmProvider, LlmTimeouts, Mcp, McpServer, Net, Paths, Retention, Run, Script, Secrets, Settings, Tools,
-    table::{Key, Table},
+    table::{Key, Section, Table},
 };
-use crate::base::frame::Limits;
+use base::frame::Limits;
 
 /// All tables, sorted.
 const TABLES: &[Table] = &[

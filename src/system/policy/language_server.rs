@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::LanguageServer;
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The key of the servers.
 const SERVERS: &str = "language_servers";
@@ -39,10 +39,8 @@ pub(super) fn wrong(servers: &BTreeMap<String, LanguageServer>) -> Option<(Strin
 
 #[cfg(test)]
 mod tests {
-    use crate::{
-        base::error::Code,
-        system::policy::{FILE, Policy},
-    };
+    use crate::system::policy::{FILE, Policy};
+    use base::error::Code;
 
     #[test]
     fn a_server_has_a_command_and_languages() {

@@ -8,7 +8,7 @@ use super::{
     Permissions, Policy, Refusal, exec, hash,
     provider::{COMMAND, DIALECTS, HEURISTIC, Llm, LlmProvider},
 };
-use crate::base::error::{self, Code, Error, nearest};
+use base::error::{self, Code, Error, nearest};
 
 /// The table of the providers.
 const PROVIDERS: &str = "llm.providers";

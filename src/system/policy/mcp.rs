@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{McpServer, Policy};
-use crate::base::call::call_name;
+use base::call::call_name;
 
 /// The key of the servers.
 const SERVERS: &str = "mcp.servers";
@@ -64,7 +64,8 @@ pub(super) fn wrong(servers: &BTreeMap<String, McpServer>) -> Option<(String, St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{base::error::Code, system::policy::FILE};
+    use crate::system::policy::FILE;
+    use base::error::Code;
 
     #[test]
     fn a_server_is_a_program_or_a_url_with_tools() {

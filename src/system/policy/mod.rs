@@ -50,7 +50,7 @@ pub use self::{
     },
 };
 use self::{glob::PathSet, hosts::HostSet};
-use crate::base::{
+use base::{
     error::{Code, Error},
     hash::Sha256,
     json,

@@ -4,7 +4,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::{Permissions, Policy, Refusal};
-use crate::base::error::Code;
+use base::error::Code;
 
 /// The key of the hosts.
 const HOSTS: &str = "net.hosts";

@@ -11,7 +11,7 @@ use super::{
     settings::Settings,
     table::{Form, Key},
 };
-use crate::base::error::{self, Code, Error};
+use base::error::{self, Code, Error};
 
 /// The settings of a policy's file.
 pub(super) struct Parsed {

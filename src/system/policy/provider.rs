@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     merge::{largest, last, latest, limit, smallest},
-    table::{Form, table},
+    table::{Form, Section, table},
 };
 
 /// How a provider can be spoken to: a server's dialect, a program, or the table of patterns.

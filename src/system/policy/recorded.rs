@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{BudgetCeiling, Ceiling, Origin, Policy, hash};
-use crate::base::{error::Error, hash::Sha256};
+use base::{error::Error, hash::Sha256};
 
 /// The version of what is built in: defaults, and names that are protected. Records name it; those of the release before name none, which
 /// stands for 0.
@@ -211,7 +211,7 @@ mod tests {
     fn names_of_then_hold_only_for_what_was_decided_then() {
         let then = Policy::restore_earlier(&Policy::default().recorded()).unwrap();
         let refusal = |policy: &Policy, path: &str| {
-            policy.write_refusal(&crate::base::path::RepoPath::parse(path).unwrap()).map(|refusal| refusal.reason)
+            policy.write_refusal(&base::path::RepoPath::parse(path).unwrap()).map(|refusal| refusal.reason)
         };
         assert!(refusal(&then, ".envrc").is_some());
         let then = then.as_then();

@@ -4,7 +4,7 @@ use super::{
     Permissions, Policy,
     glob::{Lack, PathSet},
 };
-use crate::base::{
+use base::{
     call::tool_of_call,
     error::{Code, Error},
     path::{RepoPath, earlier, protected},

@@ -11,9 +11,9 @@ use super::{
         AllowedCommand, AllowedSecret, CommandException, CommandRule, Commitment, OBJECTIONS, Objection, SecretRule,
         secret_rules,
     },
-    table::{Form, table},
+    table::{Form, Section, table},
 };
-use crate::base::frame::Limits;
+use base::frame::Limits;
 
 table! {
     Settings at "", "Every setting of the policy." {
@@ -351,7 +351,7 @@ table! {
 
 table! {
     Script at "script", "Settings of scripts." {
-        limits: Limits = Limits::default(), Limits::strictest, "`[script.limits]`.";
+        limits: Limits = Limits::preset(), Limits::strictest, "`[script.limits]`.";
     }
 }
 

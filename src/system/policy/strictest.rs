@@ -5,8 +5,8 @@
 
 use serde_json::json;
 
-use super::{Policy, Settings};
-use crate::base::{error::Error, json};
+use super::{Policy, Settings, table::Section};
+use base::{error::Error, json};
 
 impl Policy {
     /// The policy that permits what both permit, such as the one that a run began under and that of today.

@@ -93,6 +93,18 @@ pub(super) struct Table {
     pub(super) keys: &'static [Key],
 }
 
+/// What every table of the policy has, also one whose struct is declared elsewhere.
+pub(super) trait Section {
+    /// Its place, what it is for, and its keys.
+    const TABLE: Table;
+
+    /// The settings where the file has none.
+    fn preset() -> Self;
+
+    /// The settings that both allow.
+    fn strictest(one: &Self, other: &Self) -> Self;
+}
+
 /// A table: its struct, the path at which it stands with `*` for chosen names, what it is for, and its rows.
 ///
 /// With `of` the struct is there already. With `ceiling` the script's header may lower each of its keys.
@@ -117,20 +129,19 @@ macro_rules! table {
         #[serde(default)]
         $($meta)*
         pub struct $name { $(#[doc = $doc] $(#[$attr])* pub $field: $type,)* }
+
+        impl Default for $name {
+            fn default() -> Self {
+                crate::system::policy::table::Section::preset()
+            }
+        }
     };
     (@table $name:ident $path:literal $about:literal { $(
         $(#[$attr:meta])*
         $field:ident: $type:ty = $default:expr, $merge:expr, $doc:literal $(, $form:expr $(, $later:ident)?)?;
     )* }) => {
-        impl Default for $name {
-            fn default() -> Self {
-                $name { $($field: $default,)* }
-            }
-        }
-
-        impl $name {
-            /// Its place, what it is for, and its keys.
-            pub(super) const TABLE: crate::system::policy::table::Table = crate::system::policy::table::Table {
+        impl crate::system::policy::table::Section for $name {
+            const TABLE: crate::system::policy::table::Table = crate::system::policy::table::Table {
                 path: $path,
                 doc: $about,
                 keys: &[$($(crate::system::policy::table::Key {
@@ -141,8 +152,11 @@ macro_rules! table {
                 },)?)*],
             };
 
-            /// The settings that both allow.
-            pub(super) fn strictest(one: &Self, other: &Self) -> Self {
+            fn preset() -> Self {
+                $name { $($field: $default,)* }
+            }
+
+            fn strictest(one: &Self, other: &Self) -> Self {
                 $name { $($field: $merge(&one.$field, &other.$field),)* }
             }
         }

@@ -13,10 +13,8 @@ use std::{
     time::Duration,
 };
 
-use crate::{
-    base::error::Error,
-    system::{clock::Stopwatch, process::Program, threads},
-};
+use crate::system::{clock::Stopwatch, process::Program, threads};
+use base::error::Error;
 
 /// The interval between checks for a cancellation.
 const TICK: Duration = Duration::from_millis(25);
@@ -206,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_program_whose_input_can_not_be_made_is_killed() {
-        let failed = || Err(Error::new(crate::base::error::Code::Io, "no input"));
+        let failed = || Err(Error::new(base::error::Code::Io, "no input"));
         let error = capture_with(shell("cat; sleep 600"), None, failed).unwrap_err();
         assert_eq!(error.message(), "no input");
     }

@@ -9,14 +9,12 @@ use std::{
     time::Duration,
 };
 
-use crate::{
-    base::{error::Error, text},
-    system::{
-        clock::Stopwatch,
-        process::{Program, StartThread},
-        threads,
-    },
+use crate::system::{
+    clock::Stopwatch,
+    process::{Program, StartThread},
+    threads,
 };
+use base::{error::Error, text};
 
 /// The bytes of a child's stderr that are kept.
 const STDERR_KEPT: usize = 64 << 10;

@@ -10,10 +10,8 @@ use landlock::{
 };
 use rustix::process::{DumpableBehavior, Resource, Rlimit, Signal};
 
-use crate::{
-    base::frame::{Isolation, Limits},
-    system::{process::system_calls, threads},
-};
+use crate::system::{process::system_calls, threads};
+use base::frame::{Isolation, Limits};
 
 /// The version of a complete Landlock, which denies files, TCP ports, abstract sockets and signals.
 pub(super) const COMPLETE: ABI = ABI::V6;

@@ -5,7 +5,8 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{base::error::Error, system::threads};
+use crate::system::threads;
+use base::error::Error;
 
 /// The exit codes of a shell that can't run a program.
 const NOT_RUN: [i32; 2] = [126, 127];

@@ -12,7 +12,7 @@ use jsonschema::{PatternOptions, ReferencingError, ValidationError, Validator, e
 use serde_json::Value;
 
 pub use self::violation::{Violation, explain};
-use crate::base::{
+use base::{
     error::{Code, Error},
     json,
 };

@@ -4,16 +4,14 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{
-    base::{
-        error::{
-            Error,
-            model::{Kind, lasting},
-        },
-        json,
-        text::quoted,
+use crate::system::schema::Schema;
+use base::{
+    error::{
+        Error,
+        model::{Kind, lasting},
     },
-    system::schema::Schema,
+    json,
+    text::quoted,
 };
 
 /// The number of characters of an offending value that are shown.
@@ -148,7 +146,7 @@ fn with_value(violation: Value, value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::error::model::kind;
+    use base::error::model::kind;
 
     #[track_caller]
     fn malformed(text: &str, fence: Fence, words: &str) -> Error {

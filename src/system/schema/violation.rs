@@ -10,7 +10,7 @@ use jsonschema::{
 };
 use serde_json::{Value, json};
 
-use crate::base::error;
+use base::error;
 
 /// The number of known names in a message.
 const KNOWN_LISTED: usize = 12;

@@ -11,7 +11,7 @@ mod provider;
 use std::{collections::BTreeMap, fmt::Display, path::Path, sync::Arc};
 
 use self::{bucket::Bucket, folder::Folder};
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The characters of a key beside letters and digits.
 const MARKS: &[u8] = b"-_./";

@@ -2,7 +2,7 @@
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::base::{
+use base::{
     error::{Code, Error},
     path::{RepoPath, bound, prefix},
 };

@@ -15,7 +15,7 @@ use super::{
     Workspace,
     ignore_files::{IGNORE, exclude_file, is_link, repository_of, unfit},
 };
-use crate::base::path::RepoPath;
+use base::path::RepoPath;
 
 impl Workspace {
     /// True if the ignore files of the workspace, and those of the repository that it lies in, exclude a folder.

@@ -25,7 +25,7 @@ use rustix::{
     io::Errno,
 };
 
-use crate::base::{
+use base::{
     change::{Content, Stamp},
     error::{Code, Error},
     hash::Sha256,

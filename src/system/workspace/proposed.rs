@@ -6,7 +6,7 @@ use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
 use super::Overlay;
-use crate::base::{
+use base::{
     change::Content,
     error::{Code, Error},
     path::RepoPath,

@@ -11,7 +11,7 @@ use rustix::{
 };
 
 use super::{Kind, Metadata, Workspace, open_beneath};
-use crate::base::path::RepoPath;
+use base::path::RepoPath;
 
 /// The mode bits of a set-id file.
 pub const SET_ID: u32 = 0o6000;

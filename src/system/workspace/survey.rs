@@ -10,7 +10,7 @@ use rustix::{
 };
 
 use super::{Kind, Metadata, Workspace, open_beneath, parallel_map_with, refused};
-use crate::base::{error::Error, path::RepoPath};
+use base::{error::Error, path::RepoPath};
 
 /// Bytes of names in one read.
 const NAMES: usize = 32 << 10;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{Globs, Listing, MAX_READ, Stop, Until, Workspace, is_link, too_large};
-use crate::base::{
+use base::{
     change::{ChangeSet, Content, Stamp},
     error::{Code, Error},
     path::RepoPath,

@@ -16,13 +16,11 @@ use super::{
     ignored::IgnoreFiles,
     is_stopped, stopped,
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        path::{RepoPath, protected},
-        text::shortened,
-    },
-    system::threads,
+use crate::system::threads;
+use base::{
+    error::{Code, Error},
+    path::{RepoPath, protected},
+    text::shortened,
 };
 
 /// The files that a walk found.

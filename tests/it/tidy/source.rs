@@ -4,6 +4,9 @@ use std::{collections::BTreeMap, ops::Range, sync::Mutex};
 
 use regex::Regex;
 
+/// The crates of the workspace beside the root package: the name in the sources, and the folder below `src/`.
+pub(super) const CRATES: &[(&str, &[&str])] = &[("base", &["base"])];
+
 /// A file below `src/`.
 pub(super) struct Source {
     /// Its path below `src/`.
@@ -68,6 +71,7 @@ impl Source {
     /// True if the path that begins there is exported again.
     pub(super) fn is_re_export(&self, at: usize) -> bool {
         let before = self.code[..at].trim_end();
+        let before = before.strip_suffix("::").unwrap_or(before).trim_end();
         let Some(before) = before.strip_suffix("use").map(str::trim_end) else { return false };
         let visible =
             before.strip_suffix(')').and_then(|scoped| scoped.rfind('(')).map_or(before, |open| &before[..open]);
@@ -79,29 +83,44 @@ impl Source {
         self.code[..at].matches('\n').count() + 1
     }
 
-    /// Every path that begins with `crate`, `super` or `self`, groups taken apart, from the crate's root, with its offset.
+    /// Every path that begins with a crate's name, `crate`, `super` or `self`, groups taken apart, from `src/`, with its offset.
     pub(super) fn paths(&self) -> Vec<(usize, Vec<String>)> {
         let mut all = Vec::new();
         let mut read = 0;
-        for found in pattern(r"\b(crate|super|self)\s*::").captures_iter(&self.code) {
+        for found in pattern(r"\b([a-z_]+)\s*::").captures_iter(&self.code) {
             let start = found.get(0).expect("a match").start();
-            // A path in a group was taken apart with it, and that of a visibility imports nothing.
+            let Some(base) = self.base(&found[1], start) else { continue };
+            // A path in a group was taken apart with it, and that of a visibility imports nothing. `::` may stand before a crate.
             let before = self.code[..start].trim_end();
-            if start < read || before.ends_with("::") || before.ends_with("(in") {
+            let is_rooted = before.strip_suffix("::").is_some_and(|before| !before.ends_with(is_of_a_name));
+            if start < read || before.ends_with("::") && !is_rooted || before.ends_with("(in") {
                 continue;
             }
-            let mut base = Vec::new();
-            if &found[1] != "crate" {
-                base = self.module();
-                let around = self.modules.iter().filter(|(range, _)| range.contains(&start));
-                base.extend(around.map(|(_, name)| name.clone()));
-            }
             let mut paths = Vec::new();
-            let from = if &found[1] == "crate" { found.get(0).expect("a match").end() } else { start };
+            let from = if matches!(&found[1], "super" | "self") { start } else { found.get(0).expect("a match").end() };
             read = expand(&self.code, from, base, &mut paths);
             all.extend(paths.into_iter().map(|path| (start, path)));
         }
         all
+    }
+
+    /// The module that the first word of a path names, from `src/`; none if that is a module or a crate of others.
+    fn base(&self, word: &str, at: usize) -> Option<Vec<String>> {
+        let owned = |path: &[&str]| path.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>();
+        let module = self.module();
+        let is_home =
+            |path: &[&str]| module.len() >= path.len() && path.iter().zip(&module).all(|(one, other)| one == other);
+        match word {
+            "crate" => {
+                let homes = CRATES.iter().map(|(_, path)| *path).filter(|path| is_home(path));
+                Some(homes.max_by_key(|path| path.len()).map(owned).unwrap_or_default())
+            }
+            "super" | "self" => {
+                let around = self.modules.iter().filter(|(range, _)| range.contains(&at));
+                Some(module.into_iter().chain(around.map(|(_, name)| name.clone())).collect())
+            }
+            _ => CRATES.iter().find(|(name, _)| *name == word).map(|(_, path)| owned(path)),
+        }
     }
 
     /// The end of the block whose brace stands at `open`.
@@ -135,6 +154,10 @@ pub(super) fn room_of<'a>(mut path: impl Iterator<Item = &'a str>) -> &'a str {
         (None, _) => "the crate's root",
     };
     room.strip_suffix(".rs").unwrap_or(room)
+}
+
+fn is_of_a_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '>')
 }
 
 fn pattern(text: &'static str) -> Regex {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{Mutation, StrictTools};
-use crate::base::micro::{By, Kind, Tool};
+use base::micro::{By, Kind, Tool};
 
 /// Arguments of `nrv edit`.
 #[derive(Debug, Args)]

@@ -7,17 +7,17 @@ use std::{
 
 use super::super::Here;
 use crate::{
-    base::{
-        change::Content,
-        error::{Code, Error},
-        path::RepoPath,
-        text::escape,
-    },
     service::exec,
     system::{
         git::blob_name,
         process::{Captured, Command, Program, capture},
     },
+};
+use base::{
+    change::Content,
+    error::{Code, Error},
+    path::RepoPath,
+    text::escape,
 };
 
 /// The time that git has, in milliseconds: a person may have to unlock a key or touch a token.

@@ -1,13 +1,11 @@
 //! The hooks of a commit, confined like a command of a run: they see a view of the tree, and may refuse or edit the message.
 
 use super::{super::Here, git::Git};
-use crate::{
-    base::{
-        call::Run,
-        error::{Code, Error},
-        text::{escape, first_file},
-    },
-    service::exec,
+use crate::service::exec;
+use base::{
+    call::Run,
+    error::{Code, Error},
+    text::{escape, first_file},
 };
 
 /// Runs a hook without a message.

@@ -18,18 +18,18 @@ use super::{
     runs::latest,
 };
 use crate::{
-    base::{
-        change::Stamp,
-        error::{Code, Error},
-        path::RepoPath,
-        text::{counted, escape, first_file, shell_word},
-    },
     host::{self, Asked, Finished, Overview, StandingChange, Started, State, standing_changes},
     record::RunFolder,
     system::{
         clock,
         git::{commit_with_line, nested_above},
     },
+};
+use base::{
+    change::Stamp,
+    error::{Code, Error},
+    path::RepoPath,
+    text::{counted, escape, first_file, shell_word},
 };
 
 /// The trailer that names the run.

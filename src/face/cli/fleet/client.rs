@@ -5,10 +5,6 @@ use std::{path::Path, sync::atomic::Ordering, time::Duration};
 
 use super::super::{Here, arguments::Cli, output::Output, trust};
 use crate::{
-    base::{
-        error::{Code, Error},
-        text::escape,
-    },
     face::fleet::{RequestForm, Step},
     script::remote::without_secrets,
     service::{
@@ -19,6 +15,10 @@ use crate::{
         clock::Stopwatch,
         process::sandbox::{self, Confine, Ended, Launch, NotStarted},
     },
+};
+use base::{
+    error::{Code, Error},
+    text::escape,
 };
 
 /// The time that the client has, in milliseconds, and the time that it has to end after a request to stop.

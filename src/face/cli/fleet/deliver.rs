@@ -6,10 +6,6 @@ use serde_json::{Value, json};
 
 use super::{super::Here, Place, client::Client, exit_code};
 use crate::{
-    base::{
-        error::{Code, Error},
-        text::{counted, escape},
-    },
     face::{
         cli::{
             arguments::{Cli, FleetRollbackArguments},
@@ -20,6 +16,10 @@ use crate::{
     },
     script::remote::check_tokens,
     system::store::Store,
+};
+use base::{
+    error::{Code, Error},
+    text::{counted, escape},
 };
 
 /// The branches that were pushed or removed, those that were so before, and those that could not be.

@@ -7,13 +7,13 @@ use super::{
     Place, summary,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        text::{counted, escape},
-    },
     face::fleet::{self, Head, Kind, Outcome, Plan, Task, Worked, Worker, canaries},
     script::remote::check_tokens,
     system::{clock, store::Store},
+};
+use base::{
+    error::{Code, Error},
+    text::{counted, escape},
 };
 
 pub(super) fn work(here: &Here, arguments: &FleetWorkArguments, out: &mut Output) -> Result<u8, Error> {

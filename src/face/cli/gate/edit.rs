@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::{Bench, arguments::EditArguments, exit_code, place, sarif};
 use crate::{
-    base::{
-        diff,
-        error::{Code, Error},
-    },
     face::cli::{Here, output::Output},
     service::gate::{self, Edit, Finding, Gate, Subject, Text, Verdict},
     system::workspace::{Globs, Workspace, parallel_map},
+};
+use base::{
+    diff,
+    error::{Code, Error},
 };
 
 /// A file that is judged.

@@ -12,11 +12,6 @@ use std::{
 
 use super::{Bench, GateArguments, MAX_INPUT, place, read_stdin};
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-        text,
-    },
     face::cli::{
         Here,
         output::{Output, json_line},
@@ -27,6 +22,11 @@ use crate::{
         hook::{BLOCK, Question, Reply},
     },
     system::process::guard,
+};
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
+    text,
 };
 
 /// The hidden flag of the process that does the work.

@@ -17,10 +17,10 @@ pub(super) use self::{
 };
 use super::{Here, output::Output, run::parse_json};
 use crate::{
-    base::error::{Code, Error},
     service::gate::{self, Decision, Rules, Subject, Verdict, destructive, jsonl},
     system::policy::Policy,
 };
+use base::error::{Code, Error};
 
 /// The basis of verdicts: the policy, tightened on demand, and the rules.
 struct Bench<'a> {

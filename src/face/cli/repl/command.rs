@@ -1,6 +1,6 @@
 //! The commands of a session: lines that begin with a colon.
 
-use crate::base::error::{Code, Error, nearest};
+use base::error::{Code, Error, nearest};
 
 /// The description of a command.
 pub(super) struct Described {

@@ -18,15 +18,11 @@ use super::{
     command::{self, Takes},
     help, history, paths,
 };
-use crate::{
-    base::{
-        frame::Candidate,
-        text::shortened,
-        tokens::{KEYWORDS, Kind, Scan},
-    },
-    face::cli::mode::Color,
-    script::interactive::Interactive,
-    system::workspace::Workspace,
+use crate::{face::cli::mode::Color, script::interactive::Interactive, system::workspace::Workspace};
+use base::{
+    frame::Candidate,
+    text::shortened,
+    tokens::{KEYWORDS, Kind, Scan},
 };
 
 /// The most candidates that are listed without a question.

@@ -1,10 +1,8 @@
 //! `:help`: the commands, and entries of the reference.
 
 use super::command;
-use crate::{
-    base::error::Error,
-    script::{library::MODULES, reference::Reference},
-};
+use crate::script::{library::MODULES, reference::Reference};
+use base::error::Error;
 
 /// The text below the commands.
 const BELOW: &str = "\

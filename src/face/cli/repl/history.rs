@@ -7,10 +7,8 @@ use std::{
 
 use rustyline::{Editor, Helper, history::FileHistory};
 
-use crate::{
-    base::error::{Code, Error},
-    face::cli::redact,
-};
+use crate::face::cli::redact;
+use base::error::{Code, Error};
 
 /// The most inputs that are kept.
 pub(super) const MOST: usize = 5000;

@@ -26,7 +26,7 @@ use super::{
     output::Output,
     signals::{self, Editing},
 };
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The greeting before the first line.
 const GREETING: &str = "changes are proposed and not made until `:apply`";

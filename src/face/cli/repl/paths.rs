@@ -1,9 +1,7 @@
 //! Names of files for completion: those of one folder of the workspace that begin with the typed text.
 
-use crate::{
-    base::path::RepoPath,
-    system::workspace::{Visit, Workspace},
-};
+use crate::system::workspace::{Visit, Workspace};
+use base::path::RepoPath;
 
 /// The most names that are offered; a longer list helps no one.
 const MOST: usize = 1000;
@@ -35,7 +33,7 @@ pub(super) fn complete(workspace: &Workspace, typed: &str) -> (usize, Vec<String
 
 /// True if a name can stand in a string as it is, and on a terminal.
 fn is_plain(name: &str) -> bool {
-    !name.contains(['"', '`', '\\']) && crate::base::text::escape(name) == name && !name.contains('\t')
+    !name.contains(['"', '`', '\\']) && base::text::escape(name) == name && !name.contains('\t')
 }
 
 #[cfg(test)]

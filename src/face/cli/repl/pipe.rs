@@ -11,10 +11,8 @@ use super::{
     command,
     session::{Flow, Session},
 };
-use crate::{
-    base::error::{Code, Error},
-    face::cli::{Here, output::Output},
-};
+use crate::face::cli::{Here, output::Output};
+use base::error::{Code, Error};
 
 /// The beginnings of lines that continue the line before, even if that is complete.
 const GOES_ON: &[&str] = &[".", "?.", "??", "&&", "else", "catch"];

@@ -10,11 +10,6 @@ use super::{
     value::{self, Length},
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        frame::{CandidateKind, Shown},
-        text::{counted, escape},
-    },
     face::cli::{
         Here,
         arguments::ReplArguments,
@@ -30,6 +25,11 @@ use crate::{
         self, Header, Tapes,
         interactive::{Evaluated, Interactive, Start},
     },
+};
+use base::{
+    error::{Code, Error},
+    frame::{CandidateKind, Shown},
+    text::{counted, escape},
 };
 
 /// The hint when a file has changed since a change of it was proposed.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use owo_colors::OwoColorize;
 use serde_json::Value;
 
-use crate::base::text::counted;
+use base::text::counted;
 
 /// The most characters of a value on one line.
 const WIDTH: usize = 100;
@@ -111,7 +111,7 @@ fn quoted(text: &str) -> String {
             '\n' => quoted.write_str("\\n"),
             '\r' => quoted.write_str("\\r"),
             '\t' => quoted.write_str("\\t"),
-            c if crate::base::text::escape(c.encode_utf8(&mut [0; 4])).starts_with('\\') => {
+            c if base::text::escape(c.encode_utf8(&mut [0; 4])).starts_with('\\') => {
                 write!(quoted, "\\u{:04x}", u32::from(c))
             }
             c => quoted.write_char(c),

@@ -11,16 +11,16 @@ pub(super) use self::arguments::TestArguments;
 use self::output::Told;
 use super::{Here, output::Output, recordings, run::script_path, signals};
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-    },
     host::Context,
     script::{
         self, Checked, Loaded,
         cases::{self, Loadable, Purpose, Report, Suite},
         own, session,
     },
+};
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 pub(super) fn test(here: &Here, arguments: &TestArguments, out: &mut Output) -> Result<u8, Error> {

@@ -6,11 +6,6 @@ use owo_colors::OwoColorize;
 use serde_json::json;
 
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-        text::{counted, escape},
-    },
     face::cli::{
         output::{Mode, Output},
         redact, table,
@@ -20,6 +15,11 @@ use crate::{
         diagnostic,
     },
     system::clock::Stopwatch,
+};
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
+    text::{counted, escape},
 };
 
 /// The most lines of a diff, and of a script's output, that a person sees.

@@ -11,10 +11,6 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher, event
 
 use super::{find, pass};
 use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-    },
     face::cli::{Here, output::Output},
     script::{
         Loaded,
@@ -22,6 +18,10 @@ use crate::{
         tape_folder,
     },
     system::policy,
+};
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// The quiet time before cases are run: editors write in several steps.

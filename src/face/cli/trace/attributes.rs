@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 
 use super::super::redact;
-use crate::base::span::ATTRIBUTES;
+use base::span::ATTRIBUTES;
 
 /// The attributes of a span, in the order in which they were recorded.
 #[derive(Default)]

@@ -15,7 +15,7 @@ use super::{
     super::target::{Growing, Target},
     seen::Seen,
 };
-use crate::base::error::Error;
+use base::error::Error;
 
 /// The file of a trace.
 pub(super) struct ChromeFile {

@@ -34,10 +34,8 @@ use super::{
     output::Output,
     target::Target,
 };
-use crate::{
-    base::error::{Code, Error},
-    system::clock::Stopwatch,
-};
+use crate::system::clock::Stopwatch;
+use base::error::{Code, Error};
 
 /// The file that is being written, for whoever ends the process early.
 static FILE: OnceLock<Arc<ChromeFile>> = OnceLock::new();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The time limit of a request, in milliseconds.
 const TIMEOUT_MS: u64 = 10_000;

@@ -3,14 +3,12 @@
 use maud::{Markup, html};
 
 use super::line_counts;
-use crate::{
-    base::text::escape,
-    face::report::{
-        Report,
-        format::{count, number},
-        model::{Change, Fate, Hunk, Kind, Line},
-    },
+use crate::face::report::{
+    Report,
+    format::{count, number},
+    model::{Change, Fate, Hunk, Kind, Line},
 };
+use base::text::escape;
 
 /// So few lines are shown at once; of more, each file opens on demand.
 const OPEN: usize = 250;

@@ -14,7 +14,7 @@ use super::{
     format::{count, duration, moment, number},
     model::Report,
 };
-use crate::base::{
+use base::{
     hash::Sha256,
     text::{escape, shortened},
 };

@@ -3,14 +3,12 @@
 use maud::{Markup, html};
 
 use super::{lines, output, word};
-use crate::{
-    base::text::{escape, shortened},
-    face::report::{
-        Report,
-        format::{count, duration, moment, time},
-        model::{Command, Row, RowKind},
-    },
+use crate::face::report::{
+    Report,
+    format::{count, duration, moment, time},
+    model::{Command, Row, RowKind},
 };
+use base::text::{escape, shortened};
 
 /// How much of a time and a position is shown where they may not be broken; both are short unless somebody made them up.
 const PLACE: usize = 20;

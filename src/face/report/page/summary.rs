@@ -3,14 +3,12 @@
 use maud::{Markup, html};
 
 use super::{lines, output, word};
-use crate::{
-    base::text::escape,
-    face::report::{
-        Report,
-        format::{moment, number, short, words},
-        model::{Confirmation, Decision, Fact, Spent, Verification},
-    },
+use crate::face::report::{
+    Report,
+    format::{moment, number, short, words},
+    model::{Confirmation, Decision, Fact, Spent, Verification},
 };
+use base::text::escape;
 
 pub(super) fn asked(report: &Report) -> Markup {
     // What identifies the circumstances is looked up, not read.

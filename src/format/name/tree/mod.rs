@@ -19,7 +19,8 @@ use super::{
     script::Change,
     word::Word,
 };
-use crate::{base::language::Language, format::code::tree::Tree};
+use crate::format::code::tree::Tree;
+use base::language::Language;
 
 /// A declaration of the name.
 struct Declaration<'t> {

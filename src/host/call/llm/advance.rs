@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use crate::{
-    base::error::{Code, Error},
     host::{
         Event,
         budget::Demand,
@@ -18,6 +17,7 @@ use crate::{
     },
     service::llm::{Key, LlmRequest, LlmStreamEvent},
 };
+use base::error::{Code, Error};
 
 impl Requests<'_, '_> {
     /// Waits for the next events of a request and takes them in.

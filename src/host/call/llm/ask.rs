@@ -6,13 +6,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    base::{
-        call::Ask,
-        error::{self, Code, Error},
-        json::Keyed,
-    },
     host::call::llm::provider::Provider,
     service::llm::{Capabilities, Kind, LlmRequest, Message, Model, Retry, Timeouts, Tool, ToolChoice, Workload},
+};
+use base::{
+    call::Ask,
+    error::{self, Code, Error},
+    json::Keyed,
 };
 
 /// Milliseconds to wait before another try, where neither the caller nor the server says how many.

@@ -11,7 +11,6 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    base::error::{Code, Error},
     host::{
         Position,
         budget::{Demand, Rate},
@@ -23,6 +22,7 @@ use crate::{
     },
     system::{clock::Clock, net::Cancel, policy::LlmPrices},
 };
+use base::error::{Code, Error};
 
 /// How often a wish to stop is looked for while nothing comes.
 pub(super) const TICK: Duration = Duration::from_millis(20);

@@ -28,10 +28,6 @@ use self::{
     provider::Provider,
 };
 use crate::{
-    base::{
-        call::{Ask, Call},
-        error::{Code, Error},
-    },
     host::{
         Event, Position,
         budget::{Demand, Spent},
@@ -46,6 +42,10 @@ use crate::{
         prompt,
     },
     system::{policy, threads},
+};
+use base::{
+    call::{Ask, Call},
+    error::{Code, Error},
 };
 
 pub use self::{recordings::tape_of, streams::Told, tape::Tape};

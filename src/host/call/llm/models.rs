@@ -3,7 +3,6 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    base::hash::Sha256,
     host::{
         Sink,
         call::llm::{provider::Provider, streams::Streams, tape::Tape},
@@ -13,6 +12,7 @@ use crate::{
     },
     service::llm::{Cassettes, Replies},
 };
+use base::hash::Sha256;
 
 /// Who answers requests of a run, and what is on its way.
 #[derive(Default)]

@@ -3,13 +3,13 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use crate::{
-    base::error::Error,
     service::llm::{Capabilities, LlmRequest, Orchestrator, Reply},
     system::{
         net::Cancel,
         policy::{HEURISTIC, Policy},
     },
 };
+use base::error::Error;
 
 /// Providers that a program adds to those of the policy, by name. The default has none.
 #[derive(Clone, Default)]

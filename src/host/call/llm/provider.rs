@@ -11,7 +11,6 @@ use std::{
 use url::Url;
 
 use crate::{
-    base::error::{Code, Error, nearest},
     host::{
         Context, Trust, Wanted,
         call::{
@@ -31,6 +30,7 @@ use crate::{
         policy::{HEURISTIC, LlmProvider, Policy},
     },
 };
+use base::error::{Code, Error, nearest};
 
 /// The dialect of a provider that is a program.
 const COMMAND: &str = "command";

@@ -6,11 +6,11 @@ use serde_json::json;
 
 use super::provider::Provider;
 use crate::{
-    base::{error::Error, seed::Stream},
     host::{Context, call::llm::orchestrators},
     service::llm::{Capabilities, Fence, Finish, LlmRequest, Timeouts, Usage, parse},
     system::{clock::Stopwatch, net::Cancel, schema::Schema},
 };
+use base::{error::Error, seed::Stream};
 
 /// Tokens that a reply to a probe may have: models that think before they answer need some.
 const PROBE_TOKENS: u64 = 256;

@@ -7,7 +7,6 @@ use serde_json::json;
 
 use super::models::{Models, Requests};
 use crate::{
-    base::error::{Code, Error},
     host::{
         Context, Host, Position,
         call::llm::{
@@ -26,6 +25,7 @@ use crate::{
     },
     system::policy,
 };
+use base::error::{Code, Error};
 
 /// Returns the mode and the folder of recorded replies in a run, without their files; none if the run did not use any.
 pub fn tape_of(context: &Context, run: &str) -> Result<Option<Tape>, Error> {

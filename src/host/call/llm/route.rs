@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use crate::{
-    base::call::{Ask, Call, Parts},
     host::{Orchestrators, call::llm::orchestrators},
     system::policy::Policy,
 };
+use base::call::{Ask, Call, Parts};
 
 /// The call as gates judge it: a request that names no provider names the one that it goes to.
 pub(in crate::host) fn judged<'c>(policy: &Policy, added: &Orchestrators, call: &'c Call) -> Cow<'c, Call> {

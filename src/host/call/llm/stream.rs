@@ -10,11 +10,6 @@ use tracing::field::Empty;
 
 use super::{flight::Flight, models::Requests};
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-        span::span,
-    },
     host::{
         Host, Position, Sink,
         budget::Cost,
@@ -30,6 +25,11 @@ use crate::{
     },
     service::{gate::Verdict, llm::Transcript},
     system::clock::Stopwatch,
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
+    span::span,
 };
 
 /// How many streams may be open.

@@ -6,16 +6,16 @@ use serde_json::Value;
 use tracing::Span;
 
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-    },
     host::{Position, budget::Demand, call::llm::flight::Flight},
     service::{
         gate::Verdict,
         llm::{Events, Transcript},
     },
     system::clock::Stopwatch,
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
 };
 
 /// How many events are told at once.

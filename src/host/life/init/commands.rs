@@ -7,10 +7,10 @@ use std::{fmt::Write, path::Path};
 use serde_json::Value;
 
 use crate::{
-    base::path::RepoPath,
     service::exec,
     system::workspace::{Kind, Workspace},
 };
+use base::path::RepoPath;
 
 /// The beginning of `[exec]` in the policy of every new workspace.
 const HEAD: &str = "\

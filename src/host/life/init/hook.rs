@@ -9,16 +9,16 @@ use serde::Serialize;
 
 use super::SetUp;
 use crate::{
-    base::{
-        change::{Change, ChangeSet, Content},
-        error::{Code, Error},
-        path::RepoPath,
-    },
     host::change::render::render,
     system::{
         git, journal,
         workspace::{Kind, Overlay, View, Workspace},
     },
+};
+use base::{
+    change::{Change, ChangeSet, Content},
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 const HOOK: &str = "hooks/pre-commit";

@@ -14,17 +14,17 @@ use serde::Serialize;
 use self::commands::Found;
 pub use self::hook::{Hook, HookState, Installed, installed_hook, propose_hook, remove_hook};
 use crate::{
-    base::{
-        change::{Change, ChangeSet, Content},
-        error::{Code, Error},
-        path::{RepoPath, protected::RUNS},
-    },
     host::change::render::render,
     system::{
         journal::{self, Target},
         policy,
         workspace::{Kind, Overlay, View, Workspace},
     },
+};
+use base::{
+    change::{Change, ChangeSet, Content},
+    error::{Code, Error},
+    path::{RepoPath, protected::RUNS},
 };
 
 /// The script that a new workspace has.

@@ -4,14 +4,13 @@ use rhai::{Dynamic, Engine, NativeCallContext};
 use serde_json::{Value, json};
 
 use crate::{
-    audit,
-    base::error::{Code, Error},
-    format,
+    audit, format,
     script::guest::{
         bindings::{Host, Reply},
         value,
     },
 };
+use base::error::{Code, Error};
 
 /// The readers of one side.
 pub(super) struct Readers {

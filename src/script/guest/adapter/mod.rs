@@ -20,18 +20,16 @@ pub(super) use self::{
     format::is_reader,
     part::{HEADER, names, parts},
 };
-use crate::{
-    base::{
-        batch::{Answer, Batch, Body, File, Phase},
-        error::{Code, Error, Location},
-        frame::{FromWorker, Limits, RunRequest, ToWorker},
-    },
-    script::guest::{
-        bindings::{self, Host},
-        engine, fault,
-        link::{Link, SharedWire},
-        source, value,
-    },
+use crate::script::guest::{
+    bindings::{self, Host},
+    engine, fault,
+    link::{Link, SharedWire},
+    source, value,
+};
+use base::{
+    batch::{Answer, Batch, Body, File, Phase},
+    error::{Code, Error, Location},
+    frame::{FromWorker, Limits, RunRequest, ToWorker},
 };
 
 /// A side of an adapter.
@@ -266,11 +264,11 @@ fn request(path: &str) -> RunRequest {
 struct Nobody;
 
 impl Link for Nobody {
-    fn call(&mut self, _: Option<Location>, _: crate::base::call::Call) -> Result<Value, Error> {
+    fn call(&mut self, _: Option<Location>, _: base::call::Call) -> Result<Value, Error> {
         Err(alone())
     }
 
-    fn open(&mut self, _: Option<Location>, _: crate::base::call::Call) -> Result<u64, Error> {
+    fn open(&mut self, _: Option<Location>, _: base::call::Call) -> Result<u64, Error> {
         Err(alone())
     }
 

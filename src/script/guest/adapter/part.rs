@@ -5,12 +5,10 @@ use std::collections::BTreeSet;
 use rhai::{AST, ASTFlags, ASTNode, Expr, Position, Scope, Stmt};
 
 use super::reach::reached;
-use crate::{
-    base::{
-        error::{Code, Error},
-        frame::Inspection,
-    },
-    script::guest::{language, place, places, value},
+use crate::script::guest::{language, place, places, value};
+use base::{
+    error::{Code, Error},
+    frame::Inspection,
 };
 
 /// The constant that makes a source an adapter.

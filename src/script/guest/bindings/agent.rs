@@ -5,11 +5,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    base::{
-        call::{Call, Promise, Summon},
-        error::{Code, Error},
-        json::Keyed,
-    },
     flow::agent::{self, ActionHandler, Conversation, Reply as ModelReply, Turn},
     script::guest::{
         bindings::{
@@ -21,6 +16,11 @@ use crate::{
         },
         value,
     },
+};
+use base::{
+    call::{Call, Promise, Summon},
+    error::{Code, Error},
+    json::Keyed,
 };
 
 /// The fields of a commitment for `nrv.commit`.

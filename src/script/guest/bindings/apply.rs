@@ -4,19 +4,17 @@ use rhai::{Dynamic, Engine, NativeCallContext};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{
-    base::{
-        call::{Call, Strategy},
-        error::{Code, Error},
-        json::Keyed,
-    },
-    script::guest::bindings::{
-        Field, Namespace,
-        agent::COMMITMENT,
-        fields,
-        host::{Host, Nrv},
-        registry,
-    },
+use crate::script::guest::bindings::{
+    Field, Namespace,
+    agent::COMMITMENT,
+    fields,
+    host::{Host, Nrv},
+    registry,
+};
+use base::{
+    call::{Call, Strategy},
+    error::{Code, Error},
+    json::Keyed,
 };
 
 const DIFF: &[Field] = fields! {

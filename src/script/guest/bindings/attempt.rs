@@ -2,13 +2,11 @@
 
 use rhai::{Dynamic, EvalAltResult, FnPtr, Map, NativeCallContext};
 
-use crate::{
-    base::call::Call,
-    script::guest::{
-        bindings::host::{Host, Reply, terminated},
-        fault, thrown,
-    },
+use crate::script::guest::{
+    bindings::host::{Host, Reply, terminated},
+    fault, thrown,
 };
+use base::call::Call;
 
 /// Runs a closure; keeps its changes unless it throws or gives `false`.
 ///

@@ -3,18 +3,16 @@
 use rhai::{Dynamic, Engine, NativeCallContext};
 use serde_json::{Map, Value, json};
 
-use crate::{
-    base::{
-        call::{Call, Search},
-        error::{Code, Error},
-    },
-    script::guest::bindings::{
-        Field, Namespace,
-        dta::{OUTPUT, PROPOSAL},
-        fields,
-        host::{Host, Nrv},
-        registry,
-    },
+use crate::script::guest::bindings::{
+    Field, Namespace,
+    dta::{OUTPUT, PROPOSAL},
+    fields,
+    host::{Host, Nrv},
+    registry,
+};
+use base::{
+    call::{Call, Search},
+    error::{Code, Error},
 };
 
 /// The adapter that rewrites.

@@ -7,11 +7,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    base::{
-        call::Node,
-        error::{Code, Error},
-        json::Keyed,
-    },
     flow::graph::{self, Functions, Graph},
     script::guest::bindings::{
         Field,
@@ -19,6 +14,11 @@ use crate::{
         door, fields,
         host::{Host, Reply},
     },
+};
+use base::{
+    call::Node,
+    error::{Code, Error},
+    json::Keyed,
 };
 
 pub(super) const NODE: &[Field] = fields! {

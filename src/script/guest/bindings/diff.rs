@@ -3,20 +3,18 @@
 use rhai::{Dynamic, Engine, NativeCallContext};
 use serde_json::{Map, Value, json};
 
-use crate::{
-    base::{
-        diff::{self, FilePatch, Hunk, Kind, Operation, ParseOptions, Prose, Side, Strip},
-        error::{Code, Error},
-        path::RepoPath,
+use crate::script::guest::{
+    bindings::{
+        Field, Namespace, fields,
+        host::{Host, Nrv},
+        registry,
     },
-    script::guest::{
-        bindings::{
-            Field, Namespace, fields,
-            host::{Host, Nrv},
-            registry,
-        },
-        value::{self, type_word},
-    },
+    value::{self, type_word},
+};
+use base::{
+    diff::{self, FilePatch, Hunk, Kind, Operation, ParseOptions, Prose, Side, Strip},
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 const PATCH: &[Field] = fields! { files: "array" = FILE, warnings: "array" };

@@ -5,15 +5,15 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-    },
     flow::Door,
     script::guest::{
         bindings::host::{Host, Reply},
         fault, value,
     },
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
 };
 
 /// The door of a script.

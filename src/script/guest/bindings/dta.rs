@@ -2,10 +2,8 @@
 
 use rhai::{Dynamic, Engine, NativeCallContext};
 
-use crate::{
-    base::call::Call,
-    script::guest::bindings::{Field, Namespace, fields, host::Host, interface::ADAPTER, registry},
-};
+use crate::script::guest::bindings::{Field, Namespace, fields, host::Host, interface::ADAPTER, registry};
+use base::call::Call;
 
 const INPUT: &[Field] = fields! {
     target: "map" = fields! { glob: "string | array", repo_path: "string?" }, params: "map",

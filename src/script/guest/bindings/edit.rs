@@ -4,21 +4,19 @@ use rhai::{Dynamic, Engine, NativeCallContext};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-        json::Keyed,
-        micro::{self, By, Edit, Find, Kind, Tool, tool_of},
+use crate::script::guest::{
+    bindings::{
+        Field, Namespace, fields,
+        host::{Host, Nrv, Reply},
+        registry,
     },
-    script::guest::{
-        bindings::{
-            Field, Namespace, fields,
-            host::{Host, Nrv, Reply},
-            registry,
-        },
-        value,
-    },
+    value,
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
+    json::Keyed,
+    micro::{self, By, Edit, Find, Kind, Tool, tool_of},
 };
 
 /// The fields of a handle.

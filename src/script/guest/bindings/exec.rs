@@ -3,20 +3,18 @@
 use rhai::{Array, Dynamic, Engine, NativeCallContext};
 use serde_json::{Value, json};
 
-use crate::{
-    base::{
-        call::{Call, Run},
-        error::{Code, Error},
-        json::Keyed,
+use crate::script::guest::{
+    bindings::{
+        Field, Namespace, fields,
+        host::{Host, Nrv, Reply},
+        registry,
     },
-    script::guest::{
-        bindings::{
-            Field, Namespace, fields,
-            host::{Host, Nrv, Reply},
-            registry,
-        },
-        value,
-    },
+    value,
+};
+use base::{
+    call::{Call, Run},
+    error::{Code, Error},
+    json::Keyed,
 };
 
 const COMMAND: &[Field] = fields! {

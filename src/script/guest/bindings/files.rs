@@ -2,19 +2,17 @@
 
 use rhai::{Array, Dynamic, Engine, NativeCallContext};
 
-use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
+use crate::script::guest::{
+    bindings::{
+        Field, Namespace, fields,
+        host::{Host, Nrv},
+        registry,
     },
-    script::guest::{
-        bindings::{
-            Field, Namespace, fields,
-            host::{Host, Nrv},
-            registry,
-        },
-        value::type_word,
-    },
+    value::type_word,
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
 };
 
 const HIT: &[Field] = fields! { path: "string", line: "int", column: "int", text: "string" };

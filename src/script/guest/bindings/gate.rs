@@ -2,16 +2,14 @@
 
 use rhai::{Array, Dynamic, Engine, NativeCallContext};
 
-use crate::{
-    base::{
-        call::{Call, Command},
-        error::{Code, Error},
-    },
-    script::guest::bindings::{
-        Field, Namespace, fields,
-        host::{Host, Nrv},
-        registry,
-    },
+use crate::script::guest::bindings::{
+    Field, Namespace, fields,
+    host::{Host, Nrv},
+    registry,
+};
+use base::{
+    call::{Call, Command},
+    error::{Code, Error},
 };
 
 const VERDICT: &[Field] = fields! { decision: "string", results: "array" = RESULT, code: "string?" };

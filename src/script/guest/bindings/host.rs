@@ -11,15 +11,13 @@ use std::{
 use rhai::{Dynamic, EvalAltResult, NativeCallContext, Position};
 use serde_json::Value;
 
-use crate::{
-    base::{
-        call,
-        error::{Code, Error, Location},
-        frame::{Limits, RunRequest},
-        seed::Stream,
-        text::counted,
-    },
-    script::guest::{link::Link, place, thrown::thrown, value},
+use crate::script::guest::{link::Link, place, thrown::thrown, value};
+use base::{
+    call,
+    error::{Code, Error, Location},
+    frame::{Limits, RunRequest},
+    seed::Stream,
+    text::counted,
 };
 
 /// The most bytes of one print that reach the host; the rest is cut off.

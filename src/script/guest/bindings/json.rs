@@ -4,10 +4,6 @@ use rhai::{Dynamic, Engine, NativeCallContext};
 use serde_json::Value;
 
 use crate::{
-    base::{
-        error::{Code, Error},
-        json,
-    },
     script::guest::{
         bindings::{
             Namespace,
@@ -17,6 +13,10 @@ use crate::{
         value,
     },
     system::schema::{self, Schema},
+};
+use base::{
+    error::{Code, Error},
+    json,
 };
 
 pub(super) const NAMESPACE: Namespace = Namespace {

@@ -6,11 +6,6 @@ use rhai::{Dynamic, Engine, EvalAltResult, FnPtr, Map, NativeCallContext};
 use serde_json::{Value, json};
 
 use crate::{
-    base::{
-        call::{Ask, Call},
-        error::{Code, Error},
-        json,
-    },
     script::guest::{
         bindings::{
             Field, Namespace,
@@ -26,6 +21,11 @@ use crate::{
         self, Schema,
         reply::{self, Fence},
     },
+};
+use base::{
+    call::{Ask, Call},
+    error::{Code, Error},
+    json,
 };
 
 /// The form of a request, for hints.

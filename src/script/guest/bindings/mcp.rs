@@ -2,10 +2,8 @@
 
 use rhai::{Dynamic, Engine, NativeCallContext};
 
-use crate::{
-    base::call::{Call, call_name},
-    script::guest::bindings::{Field, Namespace, fields, host::Host, interface::MCP_SERVER, registry},
-};
+use crate::script::guest::bindings::{Field, Namespace, fields, host::Host, interface::MCP_SERVER, registry};
+use base::call::{Call, call_name};
 
 const TOOL: &[Field] = fields! { name: "string", description: "string | ()", input_schema: "map", read_only: "bool" };
 

@@ -4,23 +4,21 @@ use rhai::{Array, Dynamic, Engine, FnPtr, NativeCallContext};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{
-    base::{
-        call,
-        error::{Code, Error},
-        json::Keyed,
-    },
-    script::guest::bindings::{
-        Namespace,
-        agent::COMMITMENT,
-        attempt::attempt,
-        dag::{ENDED, NODE, OPTIONS, dag},
-        dta::Adapter,
-        fields,
-        host::Nrv,
-        mcp::McpServer,
-        registry,
-    },
+use crate::script::guest::bindings::{
+    Namespace,
+    agent::COMMITMENT,
+    attempt::attempt,
+    dag::{ENDED, NODE, OPTIONS, dag},
+    dta::Adapter,
+    fields,
+    host::Nrv,
+    mcp::McpServer,
+    registry,
+};
+use base::{
+    call,
+    error::{Code, Error},
+    json::Keyed,
 };
 
 pub(super) const NAMESPACE: Namespace = Namespace {

@@ -5,10 +5,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    base::{
-        error::{Code, Error},
-        json::Keyed,
-    },
     flow::planner::{self, Need, Planner, Request},
     script::guest::bindings::{
         Field, Namespace,
@@ -19,6 +15,10 @@ use crate::{
         host::{Host, Nrv},
         registry,
     },
+};
+use base::{
+    error::{Code, Error},
+    json::Keyed,
 };
 
 const REQUEST: &[Field] = fields! {

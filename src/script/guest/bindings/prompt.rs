@@ -4,16 +4,16 @@ use rhai::{Dynamic, Engine, NativeCallContext};
 use serde_json::Value;
 
 use crate::{
-    base::{
-        call::{Call, Parts},
-        error::{Code, Error},
-    },
     script::guest::bindings::{
         Field, Namespace, fields,
         host::{Host, Nrv},
         registry,
     },
     system::schema,
+};
+use base::{
+    call::{Call, Parts},
+    error::{Code, Error},
 };
 
 /// The form of the parts, for hints.

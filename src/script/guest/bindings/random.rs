@@ -2,14 +2,12 @@
 
 use rhai::{Array, Engine, NativeCallContext};
 
-use crate::{
-    base::error::{Code, Error},
-    script::guest::bindings::{
-        Namespace,
-        host::{Host, Nrv},
-        registry,
-    },
+use crate::script::guest::bindings::{
+    Namespace,
+    host::{Host, Nrv},
+    registry,
 };
+use base::error::{Code, Error};
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.random",

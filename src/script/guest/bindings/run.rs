@@ -3,20 +3,18 @@
 use rhai::{Dynamic, Engine, NativeCallContext};
 use serde_json::Value;
 
-use crate::{
-    base::{
-        call::{Call, Violation},
-        error::{Code, Error},
-        json::Keyed,
+use crate::script::guest::{
+    bindings::{
+        Field, Namespace, fields,
+        host::{Host, Nrv},
+        registry,
     },
-    script::guest::{
-        bindings::{
-            Field, Namespace, fields,
-            host::{Host, Nrv},
-            registry,
-        },
-        value,
-    },
+    value,
+};
+use base::{
+    call::{Call, Violation},
+    error::{Code, Error},
+    json::Keyed,
 };
 
 const BUDGET: &[Field] = fields! {

@@ -8,15 +8,13 @@ use std::sync::Arc;
 use rhai::{Dynamic, EvalAltResult, FnPtr, NativeCallContext};
 use serde_json::{Value, json};
 
-use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error, Location},
-    },
-    script::guest::{
-        bindings::host::{Host, Reply, Waiting, terminated},
-        place, value,
-    },
+use crate::script::guest::{
+    bindings::host::{Host, Reply, Waiting, terminated},
+    place, value,
+};
+use base::{
+    call::Call,
+    error::{Code, Error, Location},
 };
 
 /// A stream, as a script holds it. An event that is read through one copy is gone from all others.

@@ -6,13 +6,11 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::{
-    base::{
-        call,
-        error::{Code, Error, Location},
-        frame::{Limits, RunRequest},
-    },
-    script::guest::{bindings, link::Link, run},
+use crate::script::guest::{bindings, link::Link, run};
+use base::{
+    call,
+    error::{Code, Error, Location},
+    frame::{Limits, RunRequest},
 };
 
 /// The calls of a script, with their places.

@@ -10,16 +10,14 @@ use regex::{Captures, Match, Regex};
 use rhai::{Array, Dynamic, Engine, FnPtr, Map, NativeCallContext};
 use textwrap::{Options, WordSplitter, WrapAlgorithm};
 
-use crate::{
-    base::{
-        error::{Code, Error, nearest},
-        regular,
-    },
-    script::guest::bindings::{
-        Field, Namespace, fields,
-        host::{Host, Nrv, Reply},
-        registry,
-    },
+use crate::script::guest::bindings::{
+    Field, Namespace, fields,
+    host::{Host, Nrv, Reply},
+    registry,
+};
+use base::{
+    error::{Code, Error, nearest},
+    regular,
 };
 
 const SPAN: &[Field] = fields! { start: "int", end: "int" };

@@ -2,16 +2,14 @@
 
 use rhai::{Array, Dynamic, Engine, NativeCallContext};
 
-use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error},
-    },
-    script::guest::bindings::{
-        Namespace,
-        host::{Host, Nrv},
-        registry,
-    },
+use crate::script::guest::bindings::{
+    Namespace,
+    host::{Host, Nrv},
+    registry,
+};
+use base::{
+    call::Call,
+    error::{Code, Error},
 };
 
 pub(super) const NAMESPACE: Namespace = Namespace {

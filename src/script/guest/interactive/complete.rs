@@ -4,17 +4,15 @@ use std::{any::TypeId, collections::BTreeMap};
 
 use rhai::Dynamic;
 
-use crate::{
-    base::{
-        frame::{Candidate, CandidateKind, Completion},
-        tokens::{KEYWORDS, Kind, Scan},
-    },
-    script::guest::{
-        bindings::{self, Call, Field, NAMESPACES},
-        interactive::Session,
-        language::{ARGS, HOST},
-        value,
-    },
+use crate::script::guest::{
+    bindings::{self, Call, Field, NAMESPACES},
+    interactive::Session,
+    language::{ARGS, HOST},
+    value,
+};
+use base::{
+    frame::{Candidate, CandidateKind, Completion},
+    tokens::{KEYWORDS, Kind, Scan},
 };
 
 /// The longest value that is shown beside a name.

@@ -13,21 +13,19 @@ use std::{
 
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, Module, Scope, Shared, Stmt};
 
-use crate::{
-    base::{
-        error::{Code, Error, Location},
-        frame::{Completion, Evaluated, FromWorker, Input, Limits, Parsed, RunRequest, Shown, ToWorker},
-        tokens::Scan,
-    },
-    script::guest::{
-        bindings::Host,
-        engine::{self, Modules},
-        fault, inspect,
-        language::{self, ARGS},
-        link::SharedWire,
-        source,
-        value::{self, type_word},
-    },
+use crate::script::guest::{
+    bindings::Host,
+    engine::{self, Modules},
+    fault, inspect,
+    language::{self, ARGS},
+    link::SharedWire,
+    source,
+    value::{self, type_word},
+};
+use base::{
+    error::{Code, Error, Location},
+    frame::{Completion, Evaluated, FromWorker, Input, Limits, Parsed, RunRequest, Shown, ToWorker},
+    tokens::Scan,
 };
 
 /// The most lines of all texts: the engine counts no further.

@@ -1,6 +1,6 @@
 //! The parts of a text that a script made of several texts can't hold twice, and the end of its last statement.
 
-use crate::base::{
+use base::{
     frame::{Definition, Parsed},
     tokens::{Kind, Scan},
 };

@@ -7,13 +7,11 @@ use super::{
     known::Known,
     literal::{accepts, word_of},
 };
-use crate::{
-    base::{error::nearest, text::counted},
-    script::guest::{
-        bindings::{self, ATTEMPT, Call, Field},
-        language::HOST,
-    },
+use crate::script::guest::{
+    bindings::{self, ATTEMPT, Call, Field},
+    language::HOST,
 };
+use base::{error::nearest, text::counted};
 
 impl Lint<'_> {
     /// The knowledge of an expression's value.

@@ -10,16 +10,14 @@ use std::{
 use rhai::{AST, ASTNode, Expr, FnAccess, FnCallExpr, Position, Stmt};
 
 use super::{Lint, each, foreign, is_closure};
-use crate::{
-    base::{
-        error::nearest,
-        frame::{Function, ModuleCall},
-        text::counted,
-    },
-    script::guest::{
-        adapter, bindings, language,
-        place::{before, location},
-    },
+use crate::script::guest::{
+    adapter, bindings, language,
+    place::{before, location},
+};
+use base::{
+    error::nearest,
+    frame::{Function, ModuleCall},
+    text::counted,
 };
 
 /// Names that the engine itself handles, with any number of arguments.

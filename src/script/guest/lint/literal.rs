@@ -3,10 +3,8 @@
 use rhai::{Expr, FnPtr, Ident, Position, Stmt};
 
 use super::{Lint, known::Known};
-use crate::{
-    base::error::nearest,
-    script::guest::bindings::{Call, Field},
-};
+use crate::script::guest::bindings::{Call, Field};
+use base::error::nearest;
 
 /// The types of the registry, in the words of messages.
 const WORDS: &[(&str, &str)] = &[

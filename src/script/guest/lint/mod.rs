@@ -21,12 +21,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use rhai::{AST, ASTNode, Expr, FnCallExpr, FnPtr, Position, Stmt};
 
 use self::known::Known;
-use crate::{
-    base::{
-        error::{Code, Error},
-        frame::{Function, ModuleCall, Use},
-    },
-    script::guest::place,
+use crate::script::guest::place;
+use base::{
+    error::{Code, Error},
+    frame::{Function, ModuleCall, Use},
 };
 
 /// The findings in a source.

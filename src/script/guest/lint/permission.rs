@@ -3,13 +3,11 @@
 use rhai::{Expr, FnCallExpr, Position};
 
 use super::Lint;
-use crate::{
-    base::frame::Use,
-    script::guest::{
-        bindings::{self, Call},
-        place,
-    },
+use crate::script::guest::{
+    bindings::{self, Call},
+    place,
 };
+use base::frame::Use;
 
 /// The place of the path, program, provider or name in a call.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Pattern, of_object, of_pattern, of_texts};
-use crate::base::language::Language;
+use base::language::Language;
 
 const PAGE: &str = "\
 <!DOCTYPE html>

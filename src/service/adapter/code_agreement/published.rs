@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Found, Pattern, cases, of_pattern, of_texts};
-use crate::base::language::Language;
+use base::language::Language;
 
 #[derive(Deserialize)]
 struct Case {

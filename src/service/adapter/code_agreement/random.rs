@@ -6,10 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Pattern, cases, of_object, of_pattern};
-use crate::{
-    base::{language::Language, seed::Stream},
-    format::code::tree::{self, SyntaxNode},
-};
+use crate::format::code::tree::{self, SyntaxNode};
+use base::{language::Language, seed::Stream};
 
 const STRICTNESSES: [&str; 6] = ["cst", "smart", "ast", "relaxed", "signature", "template"];
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Found, Pattern, of_object, of_pattern, of_texts};
-use crate::base::language::Language;
+use base::language::Language;
 
 /// A text in every language, with a pattern that it has.
 const LANGUAGES: &[(Language, &str, &str)] = &[

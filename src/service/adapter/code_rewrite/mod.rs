@@ -11,15 +11,13 @@ mod verify;
 #[expect(clippy::disallowed_methods, reason = "tests build trees")]
 mod tampering;
 
-use crate::{
-    base::error::Error,
-    service::adapter::{
-        Adapter, Context,
-        contract::{Counted, Invocation, Proposal},
-        envelope,
-        evidence::{Evidence, Measured},
-    },
+use crate::service::adapter::{
+    Adapter, Context,
+    contract::{Counted, Invocation, Proposal},
+    envelope,
+    evidence::{Evidence, Measured},
 };
+use base::error::Error;
 
 /// The adapter.
 #[derive(Clone, Copy, Debug)]

@@ -2,12 +2,6 @@
 
 use super::params::{Params, Sources};
 use crate::{
-    base::{
-        change::{Change, Content},
-        error::Error,
-        language::Language,
-        path::RepoPath,
-    },
     format::code::{
         file::{File, Found},
         query::{Query, Words},
@@ -22,6 +16,12 @@ use crate::{
         deadline::Deadline,
         survey::{self, Look, Results, Surveyed, survey},
     },
+};
+use base::{
+    change::{Change, Content},
+    error::Error,
+    language::Language,
+    path::RepoPath,
 };
 
 /// The longest place of a finding, in characters.

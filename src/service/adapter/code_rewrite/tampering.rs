@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    base::change::{ChangeSet, Content},
     service::adapter::{evidence::Images, parse, verify::judge},
     system::workspace::{Overlay, View, Workspace},
 };
+use base::change::{ChangeSet, Content};
 
 const OLD: &str = "log(1);\nrun(log(log('x'))); // log(2)\nif (a) {\n  log(b, c);\n}\n";
 const NEW: &str = "trace(1);\nrun(trace(trace('x'))); // log(2)\nif (a) {\n  trace(b, c);\n}\n";

@@ -8,7 +8,6 @@ use crate::{
         scan::Scan,
         source::Source,
     },
-    base::{error::Error, language::Language, path::RepoPath, pulse::Pulse},
     service::adapter::{
         Context, SYNTAX_ERROR,
         contract::{Counts, Failure, Invocation, Skipped},
@@ -17,6 +16,7 @@ use crate::{
         evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
     },
 };
+use base::{error::Error, language::Language, path::RepoPath, pulse::Pulse};
 
 /// Every match is rewritten as its rule says.
 const REWRITES_EXPECTED: &str = "rewrites_expected";

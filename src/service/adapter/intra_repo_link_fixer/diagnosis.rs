@@ -6,7 +6,7 @@ use super::{
     reference::decoded,
     resolve::{Break, Rules, Target},
 };
-use crate::base::{error::Error, pulse::Pulse};
+use base::{error::Error, pulse::Pulse};
 
 /// Links between two calls of the pulse.
 const STRIDE: usize = 1000;

@@ -9,15 +9,13 @@ use super::{
     reference::Reference,
     slug,
 };
-use crate::{
-    base::{error::Error, pulse::Pulse},
-    format::{
-        html, markdown,
-        outline::Outline,
-        pieces::pieces,
-        value::{Decoded, Value},
-    },
+use crate::format::{
+    html, markdown,
+    outline::Outline,
+    pieces::pieces,
+    value::{Decoded, Value},
 };
+use base::{error::Error, pulse::Pulse};
 
 /// A heading in raw HTML.
 static RAW_HEADING: LazyLock<Regex> =

@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{
-    base::error::{Code, Error},
-    service::adapter::survey::OnSkip,
-};
+use crate::service::adapter::survey::OnSkip;
+use base::error::{Code, Error};
 
 /// `params` of an invocation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -16,11 +16,6 @@ use super::{
     tree::Tree,
 };
 use crate::{
-    base::{
-        change::{Change, Content, Stamp},
-        error::{Code, Error},
-        path::RepoPath,
-    },
     service::adapter::{
         Context,
         contract::{Counts, Finding, Invocation, Proposal},
@@ -28,6 +23,11 @@ use crate::{
         survey::{Look, Results, Surveyed, survey},
     },
     system::workspace::{self, Globs},
+};
+use base::{
+    change::{Change, Content, Stamp},
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// Larger files have no known anchors, in bytes.

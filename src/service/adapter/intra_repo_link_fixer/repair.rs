@@ -9,7 +9,7 @@ use super::{
     reference::{Reference, decoded, folder, joined, name},
     resolve::{Break, Page, Rules, Target},
 };
-use crate::base::{
+use base::{
     error::{Code, Error},
     text::counted,
 };

@@ -8,7 +8,7 @@ use super::{
     reference::{Reference, decoded, folder, joined},
     tree::Tree,
 };
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The files whose anchors a folder has where no parameter names one.
 const FRONT_PAGES: &[&str] = &["README.md", "index.md", "_index.md", "index.html"];

@@ -8,10 +8,8 @@ use super::{
     resolve::Rules,
     spelling::{self, Edit, Respelled},
 };
-use crate::{
-    base::{error::Error, pulse::Pulse},
-    format::outline::Outline,
-};
+use crate::format::outline::Outline;
+use base::{error::Error, pulse::Pulse};
 
 /// A file with repairs.
 #[derive(Debug, Default, PartialEq, Eq)]

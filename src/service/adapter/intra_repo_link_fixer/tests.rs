@@ -16,7 +16,8 @@ use super::{
     rewrite::{self, Original},
     tree::Tree,
 };
-use crate::{base::path::RepoPath, system::git::Trace};
+use crate::system::git::Trace;
+use base::path::RepoPath;
 
 /// A tree with the files' contents, the parameters and the moves that its history knows.
 struct Case<'a> {

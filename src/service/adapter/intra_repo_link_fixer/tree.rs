@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::reference::{folder, name};
-use crate::base::path::RepoPath;
+use base::path::RepoPath;
 
 /// An index of the entries that Git does not ignore.
 #[derive(Debug, Default)]

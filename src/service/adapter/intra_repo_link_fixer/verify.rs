@@ -23,7 +23,6 @@ use self::{
 };
 use super::params::{Allowed, Params};
 use crate::{
-    base::{error::Error, path::RepoPath, text::counted},
     service::adapter::{
         Context,
         contract::{Failure, Invocation},
@@ -33,6 +32,7 @@ use crate::{
     },
     system::workspace,
 };
+use base::{error::Error, path::RepoPath, text::counted};
 
 /// Measures again, and compares with the record.
 pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence<'_>) -> Result<Measured, Error> {

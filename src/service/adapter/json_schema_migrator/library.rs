@@ -12,7 +12,7 @@ use super::{
     params::{Draft, Params, Source, tokens},
     pointer,
 };
-use crate::base::{
+use base::{
     error::{Code, Error},
     json,
     path::RepoPath,

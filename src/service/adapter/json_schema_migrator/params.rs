@@ -11,7 +11,7 @@ pub(super) use self::{
     check::tokens,
     wire::{DefaultMode, Draft, Fixes, Format, Params, RemoveMode, Source, Step, Wrap},
 };
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 impl Params {
     /// Takes the parameters from an invocation. `invalid_input` if fixes contradict each other.

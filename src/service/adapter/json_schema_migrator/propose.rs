@@ -9,12 +9,6 @@ use super::{
     schema::Problem,
 };
 use crate::{
-    base::{
-        change::{Change, Content},
-        error::{Code, Error},
-        path::RepoPath,
-        text::counted,
-    },
     format::document::{Document, syntax::Syntax},
     service::adapter::{
         Context,
@@ -22,6 +16,12 @@ use crate::{
         survey::{Look, Results, Surveyed, survey},
     },
     system::workspace::Globs,
+};
+use base::{
+    change::{Change, Content},
+    error::{Code, Error},
+    path::RepoPath,
+    text::counted,
 };
 
 /// The number of findings in a message.

@@ -12,10 +12,8 @@ use super::{
     library::{Library, Place, Read},
     params::{Draft, Params, Source},
 };
-use crate::{
-    base::error::{Code, Error},
-    system::schema::explain,
-};
+use crate::system::schema::explain;
+use base::error::{Code, Error};
 
 /// A violation that is left.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

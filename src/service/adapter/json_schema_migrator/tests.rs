@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    base::{error::Code, hash::Sha256},
     service::adapter::{
         contract::{BaselineRecord, ManifestRecord},
         parse,
@@ -19,6 +18,7 @@ use crate::{
     },
     system::workspace::{Overlay, View, Workspace},
 };
+use base::{error::Code, hash::Sha256};
 
 /// A schema with a member for each kind of fix.
 fn server() -> Value {

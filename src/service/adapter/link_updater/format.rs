@@ -7,10 +7,8 @@ use super::{
     origin::Moves,
     params::{Include, Params},
 };
-use crate::{
-    base::{error::Error, path::RepoPath, pulse::Pulse},
-    format::{css, escape::Escape, html, json, markdown, scan::Scan, text, xml},
-};
+use crate::format::{css, escape::Escape, html, json, markdown, scan::Scan, text, xml};
+use base::{error::Error, path::RepoPath, pulse::Pulse};
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -31,15 +31,13 @@ mod verify;
 mod tests;
 
 use self::format::Format;
-use crate::{
-    base::error::Error,
-    service::adapter::{
-        Adapter, Context,
-        contract::{Counted, Invocation, Proposal},
-        envelope,
-        evidence::{Evidence, Measured},
-    },
+use crate::service::adapter::{
+    Adapter, Context,
+    contract::{Counted, Invocation, Proposal},
+    envelope,
+    evidence::{Evidence, Measured},
 };
+use base::error::Error;
 
 /// The adapter.
 #[derive(Clone, Copy, Debug)]

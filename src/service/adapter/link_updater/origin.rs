@@ -13,7 +13,7 @@ use super::{
     parts::{Clean, Parts},
     target::{Origin, Target},
 };
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The target of each old origin, without moves of an origin to itself.
 #[derive(Debug)]

@@ -3,10 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{
-    base::error::{Code, Error},
-    service::adapter::survey::OnSkip,
-};
+use crate::service::adapter::survey::OnSkip;
+use base::error::{Code, Error};
 
 /// `params` of an invocation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,17 +8,15 @@ use super::{
     params::Params,
     rewrite::{Again, Moved, rewrite, rewrite_counted},
 };
-use crate::{
-    base::{
-        change::{Change, Content},
-        error::Error,
-        pulse::Pulse,
-    },
-    service::adapter::{
-        Context,
-        contract::{Counts, Invocation, Proposal},
-        survey::{Look, Results, Surveyed, survey},
-    },
+use crate::service::adapter::{
+    Context,
+    contract::{Counts, Invocation, Proposal},
+    survey::{Look, Results, Surveyed, survey},
+};
+use base::{
+    change::{Change, Content},
+    error::Error,
+    pulse::Pulse,
 };
 
 /// The reason to skip a file whose links would be read differently after their move.

@@ -6,16 +6,14 @@ use super::{
     census::Census,
     origin::{self, Moves, Rewrite},
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        pulse::Pulse,
-    },
-    format::{
-        pieces::pieces,
-        scan::{Scan, Scanner},
-        value::{Decoded, Value},
-    },
+use crate::format::{
+    pieces::pieces,
+    scan::{Scan, Scanner},
+    value::{Decoded, Value},
+};
+use base::{
+    error::{Code, Error},
+    pulse::Pulse,
 };
 
 /// Values between two calls of the pulse.

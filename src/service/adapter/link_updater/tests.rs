@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    base::{error::Code, hash::Sha256},
     service::adapter::{
         contract::{BaselineRecord, ManifestRecord},
         evidence::Images,
@@ -24,6 +23,7 @@ use crate::{
     },
     system::workspace::{Overlay, View, Workspace},
 };
+use base::{error::Code, hash::Sha256};
 
 fn invocation(change: impl Fn(&mut Value)) -> Invocation {
     let mut input = json!({
@@ -121,7 +121,7 @@ fn the_example_site_is_moved_and_its_traps_stay() {
     });
     assert_eq!(serde_json::to_value(&proposal.baseline.counts).unwrap(), counts);
     for change in proposal.changes.changes() {
-        let text = |content: &crate::base::change::Content| String::from_utf8_lossy(&content.bytes).into_owned();
+        let text = |content: &base::change::Content| String::from_utf8_lossy(&content.bytes).into_owned();
         let before = fs::read(site.join(change.path.as_str())).unwrap();
         let (before, after) = (String::from_utf8_lossy(&before), text(change.after.as_ref().unwrap()));
         for kept in [
@@ -364,8 +364,8 @@ fn in_memory(page: &[u8]) -> (Vec<u8>, Proposal, Report) {
     let folder = tempfile::tempdir().unwrap();
     let (workspace, cancel) = (Workspace::open(folder.path()).unwrap(), AtomicBool::new(false));
     let mut overlay = Overlay::default();
-    let path = crate::base::path::RepoPath::parse("p.html").unwrap();
-    overlay.insert(path, Some(crate::base::change::Content::new(page.to_vec(), 0o644)));
+    let path = base::path::RepoPath::parse("p.html").unwrap();
+    overlay.insert(path, Some(base::change::Content::new(page.to_vec(), 0o644)));
     let view = View::new(&workspace, &overlay);
     let ctx = Context::of_tree(view, 1, &cancel);
     let input = invocation(|_| {});

@@ -22,7 +22,6 @@ use self::{
 use super::params::{Include, Params};
 use crate::{
     audit::{link::Link, markup, page::Page},
-    base::{error::Error, pulse::Pulse, text::counted},
     service::adapter::{
         Context,
         contract::{Failure, Invocation},
@@ -31,6 +30,7 @@ use crate::{
         evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
     },
 };
+use base::{error::Error, pulse::Pulse, text::counted};
 
 /// No link remains that should have moved.
 const LINKS_TO_UPDATE_ZERO: &str = "links_to_update_zero";
@@ -251,7 +251,7 @@ pub(super) fn twin_and_failures_for_tests(before: &[u8], params: &Params) -> Opt
 #[cfg(test)]
 pub(super) fn left_for_tests(path: &str, bytes: &[u8], params: &Params) -> Vec<Failure> {
     let measure = Measure::new(params.clone(), 0).expect("the params mean something");
-    let path = crate::base::path::RepoPath::parse(path).expect("it is a path");
+    let path = base::path::RepoPath::parse(path).expect("it is a path");
     let file = Examined { path: &path, before: Some(bytes), after: Some(bytes), changed: false };
     measure.examine(&file, false, &|| Ok(())).expect("nothing stops it").failures
 }

@@ -3,13 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{page::Family, places::Places, refusal::Refusal, world::World};
-use crate::{
-    base::{error::Error, language::Language, path::RepoPath},
-    format::{
-        code::tree,
-        name::kin::{self, Base, Class},
-    },
+use crate::format::{
+    code::tree,
+    name::kin::{self, Base, Class},
 };
+use base::{error::Error, language::Language, path::RepoPath};
 
 const UNKNOWN: &str = "unknown";
 

@@ -7,13 +7,11 @@ use super::{
     refusal::Refusal,
     world::World,
 };
-use crate::{
-    base::error::Error,
-    format::name::{
-        facts::Form,
-        token::{Class, Part, Token},
-    },
+use crate::format::name::{
+    facts::Form,
+    token::{Class, Part, Token},
 };
+use base::error::Error;
 
 /// The word of the record for this engine.
 pub(super) const NAME: &str = "lexical";

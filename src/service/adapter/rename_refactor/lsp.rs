@@ -18,16 +18,16 @@ use super::{
     world::World,
 };
 use crate::{
-    base::{
-        error::{Code, Error},
-        language::Language,
-        path::RepoPath,
-    },
     format::name::{
         facts::{Facts, Form, Group, Meaning, Reach, Site},
         token::{Class, Part, Token},
     },
     system::language_server::{Caller, Client, Definition, Edits},
+};
+use base::{
+    error::{Code, Error},
+    language::Language,
+    path::RepoPath,
 };
 
 /// The word of the record for this engine.

@@ -10,7 +10,6 @@ use super::{
     world::World,
 };
 use crate::{
-    base::{error::Error, language::Language, path::RepoPath},
     format::{
         code::tree,
         name::{
@@ -20,6 +19,7 @@ use crate::{
     },
     system::language_server::{Client, Errors},
 };
+use base::{error::Error, language::Language, path::RepoPath};
 
 const MEANING: &str = "other_meaning";
 const UNKNOWN: &str = "unknown";

@@ -27,15 +27,13 @@ mod world;
 #[cfg(test)]
 mod tests;
 
-use crate::{
-    base::error::Error,
-    service::adapter::{
-        Adapter, Context,
-        contract::{Counted, Invocation, Proposal},
-        envelope,
-        evidence::{Evidence, Measured},
-    },
+use crate::service::adapter::{
+    Adapter, Context,
+    contract::{Counted, Invocation, Proposal},
+    envelope,
+    evidence::{Evidence, Measured},
 };
+use base::error::Error;
 
 /// The files that it reads: those of programming languages.
 const FILES: &[&str] = &[

@@ -1,19 +1,17 @@
 //! A file that holds the name: its tokens and their meanings.
 
-use crate::{
-    base::{error::Error, language::Language, path::RepoPath, pulse::Pulse},
-    format::{
-        code::tree,
-        name::{
-            documentation,
-            facts::Facts,
-            script::{self, Change},
-            token::{self, Class, Token},
-            tree as names,
-            word::Word,
-        },
+use crate::format::{
+    code::tree,
+    name::{
+        documentation,
+        facts::Facts,
+        script::{self, Change},
+        token::{self, Class, Token},
+        tree as names,
+        word::Word,
     },
 };
+use base::{error::Error, language::Language, path::RepoPath, pulse::Pulse};
 
 /// A file that holds the name.
 #[derive(Debug)]

@@ -13,11 +13,6 @@ use super::{
     world::{Marks, World},
 };
 use crate::{
-    base::{
-        change::Stamp,
-        error::{Code, Error},
-        language::Language,
-    },
     format::name::{reserved, script::Change, token::Class, word::Word},
     service::adapter::{
         Context,
@@ -25,6 +20,11 @@ use crate::{
         deadline::Deadline,
         survey::{Look, Results, Survey, survey},
     },
+};
+use base::{
+    change::Stamp,
+    error::{Code, Error},
+    language::Language,
 };
 
 /// The number of remaining places that a proposal lists.

@@ -1,12 +1,10 @@
 //! Refusals: the places that are in doubt, and the error that lists them.
 
 use super::page::Page;
-use crate::{
-    base::{
-        error::{Code, Error},
-        path::RepoPath,
-    },
-    service::adapter::contract::Finding,
+use crate::service::adapter::contract::Finding;
+use base::{
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// The number of places in a message.

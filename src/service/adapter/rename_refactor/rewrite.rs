@@ -11,13 +11,11 @@ use super::{
     refusal::refuse,
     world::World,
 };
-use crate::{
-    base::{
-        change::{Change, Content, Stamp},
-        error::{Code, Error},
-        path::RepoPath,
-    },
-    format::name::{facts::Form, token::Class},
+use crate::format::name::{facts::Form, token::Class};
+use base::{
+    change::{Change, Content, Stamp},
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// Numbers by class.

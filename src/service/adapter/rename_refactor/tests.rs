@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    base::{
-        change::{Change, ChangeSet, Content},
-        error::Code,
-        path::RepoPath,
-    },
     service::adapter::{evidence::Images, jsonl, parse, verify},
     system::workspace::{Overlay, View, Workspace},
+};
+use base::{
+    change::{Change, ChangeSet, Content},
+    error::Code,
+    path::RepoPath,
 };
 
 type Files<'f> = &'f [(&'f str, &'f str)];

@@ -11,7 +11,6 @@ use super::{
     places::End,
 };
 use crate::{
-    base::{error::Error, path::RepoPath},
     format::name::{
         facts::Facts,
         script::{self, Change},
@@ -20,6 +19,7 @@ use crate::{
     service::adapter::{Context, deadline::Deadline},
     system::workspace::{self, Globs},
 };
+use base::{error::Error, path::RepoPath};
 
 /// Larger files outside of the target are not read, in bytes.
 const LARGEST: u64 = 64 << 20;

@@ -7,7 +7,7 @@ use super::{
     rule::{OwnRule, Rules},
     run::runs_what_follows,
 };
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The prefix of the rules without exceptions.
 const GUARD: &str = "guard.";

@@ -1,7 +1,7 @@
 //! The places of findings, and their permissions.
 
 use super::{ALLOW, Found, find::Span};
-use crate::base::hash::Sha256;
+use base::hash::Sha256;
 
 /// The findings for ranges, which are sorted.
 pub(super) fn found(text: &[u8], spans: &[Span<'_>]) -> Vec<Found> {

@@ -8,7 +8,7 @@ use super::{
     rules::{Rules, built_in, prefix},
     scan,
 };
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The distance before its word at which a pattern of a team's rule may begin.
 const OWN_REACH: usize = 256;

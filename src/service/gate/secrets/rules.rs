@@ -8,7 +8,7 @@ use super::{
     generic,
     rule::{Place, Rule},
 };
-use crate::base::{
+use base::{
     error::{Code, Error},
     hash::Sha256,
 };

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::base::error::Code;
+use base::error::Code;
 
 /// A key of a form that a rule knows, in pieces so that no other scanner finds it here.
 const KEY: &str = concat!("gh", "p_q8mVn2Kx7RtYp3LwZc5HdJ6sFgB9aEuT1oNi");
@@ -213,7 +213,7 @@ fn a_finding_says_where_it_is_and_shows_nothing() {
     let [one] = &found(&text)[..] else { panic!("one finding") };
     assert_eq!((one.rule.as_str(), one.line, one.column), ("github-pat", 2, 4));
     assert_eq!(&text[one.start..one.end], KEY);
-    assert_eq!(one.sha256_prefix, crate::base::hash::Sha256::of(KEY.as_bytes()).to_string()[..8]);
+    assert_eq!(one.sha256_prefix, base::hash::Sha256::of(KEY.as_bytes()).to_string()[..8]);
     assert!(!format!("{one:?}").contains("q8mV"));
 }
 
@@ -300,7 +300,7 @@ fn decoded_strings_are_redacted_and_keys_stay() {
 /// Hashes, ids and paths of our own records under every key that they have there.
 #[test]
 fn records_are_not_mistaken_for_secrets() {
-    let hash = crate::base::hash::Sha256::of(b"x").to_string();
+    let hash = base::hash::Sha256::of(b"x").to_string();
     for key in ["sha256", "prev", "hash", "token", "secret", "key", "policy_sha256", "password", "manifest"] {
         let mut value = json!({key: hash, "path": "src/api/token_key1/secrets.rs", "run": "20261121T202000Z-7f3a", "transaction": "1"});
         let before = value.clone();

@@ -10,7 +10,7 @@ use super::super::{
     message::ToolCall,
     request::LlmRequest,
 };
-use crate::base::{error::Error, json};
+use base::{error::Error, json};
 
 /// The longest reply that is taken.
 const MAX_REPLY: usize = 64 << 20;

@@ -18,7 +18,7 @@ use super::{
     error::{Kind, passing, quoted},
     request::LlmRequest,
 };
-use crate::base::error::Error;
+use base::error::Error;
 
 /// The form of one kind of server.
 pub trait Dialect: Send + Sync {

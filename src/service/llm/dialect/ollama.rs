@@ -8,7 +8,7 @@ use super::{
     },
     Ask, Dialect, Draft, Frame, Framing, put,
 };
-use crate::base::error::Error;
+use base::error::Error;
 
 /// The dialect.
 pub(super) struct Ollama;

@@ -13,7 +13,7 @@ use super::{
     },
     Ask, Dialect, Draft, Frame, put,
 };
-use crate::base::error::Error;
+use base::error::Error;
 
 /// The dialect.
 pub(super) struct OpenAiResponses;

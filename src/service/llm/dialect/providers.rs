@@ -3,7 +3,7 @@
 use super::{
     Dialect, anthropic::Anthropic, ollama::Ollama, openai_chat::OpenAiChat, openai_responses::OpenAiResponses,
 };
-use crate::base::error::{self, Code, Error};
+use base::error::{self, Code, Error};
 
 /// Every dialect, sorted by name.
 pub const PROVIDERS: &[&dyn Dialect] = &[&Anthropic, &Ollama, &OpenAiChat, &OpenAiResponses];

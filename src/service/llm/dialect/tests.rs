@@ -18,10 +18,8 @@ use super::{
     openai_chat::OpenAiChat,
     openai_responses::OpenAiResponses,
 };
-use crate::{
-    base::error::{Code, Error},
-    system::net::Cancel,
-};
+use crate::system::net::Cancel;
+use base::error::{Code, Error};
 
 /// A stream as llama.cpp's server sends it.
 const ANTHROPIC: &str = r#"event: message_start

@@ -3,10 +3,8 @@
 use std::{fs, io, path::Path, sync::atomic::AtomicBool};
 
 use super::{Confinement, Launch, Limits, NotStarted, Stage, launch};
-use crate::{
-    base::error::{Code, Error},
-    system::process::Program,
-};
+use crate::system::process::Program;
+use base::error::{Code, Error};
 
 /// Prepares a program under these limits, on a stage, without starting one. The private folder is empty; leftovers in it are
 /// useless.

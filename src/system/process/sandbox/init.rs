@@ -21,7 +21,7 @@ use super::{
     termination::Tree,
     usage::Tally,
 };
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The argument of the process that starts and supervises the program.
 pub(super) const FIRST: &str = "first";

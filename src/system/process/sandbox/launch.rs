@@ -25,13 +25,11 @@ use super::{
     output::Collector,
     supervisor::Way,
 };
-use crate::{
-    base::error::{Code, Error},
-    system::{
-        clock::Stopwatch,
-        process::{self, Program},
-    },
+use crate::system::{
+    clock::Stopwatch,
+    process::{self, Program},
 };
+use base::error::{Code, Error};
 
 /// The interval between checks for a cancellation.
 const TICK: Duration = Duration::from_millis(25);

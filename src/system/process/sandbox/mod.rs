@@ -34,7 +34,7 @@ pub use self::{
     launch::{launch, launch_heard},
     supervisor::main as supervise,
 };
-use crate::base::{error::Error, hash::Sha256};
+use base::{error::Error, hash::Sha256};
 
 /// The hidden subcommand that supervises a program.
 pub const SUPERVISOR: &str = "__supervise";

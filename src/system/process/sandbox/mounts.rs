@@ -18,10 +18,8 @@ use rustix::{
 };
 
 use super::{Bound, Confinement, Hold, Launch, NotStarted, stage};
-use crate::{
-    base::error::{Code, Error},
-    system::process::kernel,
-};
+use crate::system::process::kernel;
+use base::error::{Code, Error};
 
 /// The usual temporary folders, all of which become the program's private folder.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];

@@ -9,7 +9,7 @@ use std::{
 use sha2::Digest;
 
 use super::Stream;
-use crate::base::hash::Sha256;
+use base::hash::Sha256;
 
 /// The collector of one stream.
 #[derive(Debug)]

@@ -17,10 +17,8 @@ use super::{
     termination::Tree,
     usage::Tally,
 };
-use crate::{
-    base::error::Error,
-    system::process::{Program, bare, lockdown},
-};
+use crate::system::process::{Program, bare, lockdown};
+use base::error::Error;
 
 /// The kind of supervision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

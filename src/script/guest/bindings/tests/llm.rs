@@ -8,13 +8,11 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{generous, limits, request};
-use crate::{
-    base::{
-        call::Call,
-        error::{Code, Error, Location},
-        frame::Limits,
-    },
-    script::guest::{link::Link, run},
+use crate::script::guest::{link::Link, run};
+use base::{
+    call::Call,
+    error::{Code, Error, Location},
+    frame::Limits,
 };
 
 type Log = Arc<Mutex<Vec<String>>>;

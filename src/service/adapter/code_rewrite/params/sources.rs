@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use super::wire::{Params, Paths};
 use crate::{
-    base::{
-        change::Content,
-        error::{Code, Error},
-        path::RepoPath,
-    },
     service::adapter::Context,
     system::workspace::{Globs, Kind},
+};
+use base::{
+    change::Content,
+    error::{Code, Error},
+    path::RepoPath,
 };
 
 /// The largest number of files with rules.

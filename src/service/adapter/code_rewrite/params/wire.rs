@@ -3,12 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{
-    base::{
-        error::{Code, Error},
-        language::Language,
-    },
-    service::adapter::survey::OnSkip,
+use crate::service::adapter::survey::OnSkip;
+use base::{
+    error::{Code, Error},
+    language::Language,
 };
 
 /// `params` of an invocation.

@@ -1,6 +1,6 @@
 //! The meaning of a destination: outside the tree, or a path and an anchor within it.
 
-use crate::base::path::RepoPath;
+use base::path::RepoPath;
 
 /// The meaning of a destination.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,13 +3,11 @@
 use std::{collections::BTreeSet, ops::Range};
 
 use super::super::params::Dialect;
-use crate::{
-    audit::{
-        markup,
-        page::{Page, Subject},
-    },
-    base::{error::Error, pulse::Pulse},
+use crate::audit::{
+    markup,
+    page::{Page, Subject},
 };
+use base::{error::Error, pulse::Pulse};
 
 /// A file's links and anchors.
 #[derive(Debug, Default, PartialEq, Eq)]

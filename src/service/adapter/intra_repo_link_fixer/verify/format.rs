@@ -4,7 +4,7 @@ use super::{
     document::{Document, Manner},
     markdown,
 };
-use crate::base::{error::Error, path::RepoPath};
+use base::{error::Error, path::RepoPath};
 
 /// The formats whose links are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,12 +15,10 @@ use super::{
     place,
     slug::{Slugger, slug},
 };
-use crate::{
-    audit::definition::{Candidate, Marks, candidates},
-    base::{
-        error::{Code, Error},
-        pulse::Pulse,
-    },
+use crate::audit::definition::{Candidate, Marks, candidates};
+use base::{
+    error::{Code, Error},
+    pulse::Pulse,
 };
 
 const NOT_TEXT: &str = "it is no UTF-8, so it was to be left alone";

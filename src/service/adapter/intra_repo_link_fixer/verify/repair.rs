@@ -9,9 +9,9 @@ use super::{
 };
 use crate::{
     audit::spelling::{Layer, Spelled},
-    base::{error::Error, path::RepoPath},
     system::git::{Renamed, Trace},
 };
+use base::{error::Error, path::RepoPath};
 
 /// The longest anchor that is compared with others, in characters.
 const LONGEST: usize = 256;

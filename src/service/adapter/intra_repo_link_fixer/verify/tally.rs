@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{document::Found, repair::Kind, tree::Judged};
-use crate::{
-    base::path::RepoPath,
-    service::adapter::{
-        contract::{Counts, Failure},
-        counts::{self, Compare},
-        evidence::Evidence,
-    },
+use crate::service::adapter::{
+    contract::{Counts, Failure},
+    counts::{self, Compare},
+    evidence::Evidence,
 };
+use base::path::RepoPath;
 
 /// The target of every link exists.
 pub(super) const TARGETS_EXIST: &str = "targets_exist";

@@ -6,10 +6,6 @@ use serde_json::{Value, json};
 
 use super::{super::params::Params, measure};
 use crate::{
-    base::{
-        change::{Change, ChangeSet, Content},
-        path::RepoPath,
-    },
     service::adapter::{
         Context,
         contract::{BaselineRecord, Counts, FileHash, Invocation, ManifestRecord},
@@ -19,6 +15,10 @@ use crate::{
         git::{Renamed, Renames, Trace},
         workspace::{Overlay, View, Workspace},
     },
+};
+use base::{
+    change::{Change, ChangeSet, Content},
+    path::RepoPath,
 };
 
 /// A tree, a proposed change of it, and the counts that its proposer would record.

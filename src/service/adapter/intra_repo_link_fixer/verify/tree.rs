@@ -12,10 +12,10 @@ use super::{
     format::Format,
 };
 use crate::{
-    base::{error::Error, path::RepoPath},
     service::adapter::Context,
     system::workspace::{Globs, Kind},
 };
+use base::{error::Error, path::RepoPath};
 
 /// File names that stand for their folder if the parameters name none.
 const INDEXES: &[&str] = &["README.md", "index.md", "_index.md", "index.html"];

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::wire::{Fixes, Params, Steps, Wrap};
-use crate::base::error::{Code, Error};
+use base::error::{Code, Error};
 
 /// The kinds of fixes at pointers, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -28,10 +28,8 @@ use super::{
     pointer,
     schema::{Problem, Schema},
 };
-use crate::{
-    base::{error::Error, path::RepoPath},
-    format::document::edit::Edit,
-};
+use crate::format::document::edit::Edit;
+use base::{error::Error, path::RepoPath};
 
 /// The schemas and fixes of an invocation.
 pub(super) struct Plan<'p> {

@@ -20,13 +20,11 @@ use super::{
     cuts::pointer,
     decimal,
 };
-use crate::{
-    base::{
-        error::{Code, Error},
-        json,
-        path::RepoPath,
-    },
-    service::adapter::Context,
+use crate::service::adapter::Context;
+use base::{
+    error::{Code, Error},
+    json,
+    path::RepoPath,
 };
 
 /// The URL of a schema without a file.

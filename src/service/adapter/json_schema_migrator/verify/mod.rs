@@ -24,7 +24,6 @@ use self::{
 use super::params::{Format, Params};
 use crate::{
     audit::document::{self, Cut, Document, Syntax},
-    base::error::Error,
     service::adapter::{
         Context,
         contract::{Counts, Failure, Invocation},
@@ -34,6 +33,7 @@ use crate::{
     },
     system::workspace::Globs,
 };
+use base::error::Error;
 
 /// Every file is valid, or may be invalid.
 const FILES_VALID: &str = "files_valid";
@@ -202,7 +202,7 @@ impl Measure {
     }
 
     /// A file that stays invalid.
-    fn left(&self, path: &crate::base::path::RepoPath, read: &Result<(&str, Document), String>, tally: &mut Tally) {
+    fn left(&self, path: &base::path::RepoPath, read: &Result<(&str, Document), String>, tally: &mut Tally) {
         if self.allowed.as_ref().is_some_and(|globs| globs.matches(path)) {
             return;
         }

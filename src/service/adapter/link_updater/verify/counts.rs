@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::format::Format;
-use crate::{
-    base::hash::Sha256,
-    service::adapter::{
-        contract::{Counts, Failure},
-        counts::{self, Compare},
-        evidence::Evidence,
-    },
+use crate::service::adapter::{
+    contract::{Counts, Failure},
+    counts::{self, Compare},
+    evidence::Evidence,
 };
+use base::hash::Sha256;
 
 /// The measurements of one file, or of all.
 #[derive(Debug, Default)]

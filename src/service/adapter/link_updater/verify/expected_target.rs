@@ -4,11 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use url::{Origin, Position, Url};
 
-use crate::{
-    audit::link::Link,
-    base::error::{Code, Error},
-    service::adapter::link_updater::params::Move,
-};
+use crate::{audit::link::Link, service::adapter::link_updater::params::Move};
+use base::error::{Code, Error};
 
 /// A piece of a link, decoded, with its required replacement.
 pub(super) type Edit = (Vec<u8>, Vec<u8>);

@@ -2,9 +2,9 @@
 
 use crate::{
     audit::{css, json, markdown, markup, page::Page, spelling::Layer, text, xml},
-    base::{error::Error, pulse::Pulse},
     service::adapter::link_updater::params::{Include, Params},
 };
+use base::{error::Error, pulse::Pulse};
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

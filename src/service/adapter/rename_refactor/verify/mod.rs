@@ -12,7 +12,6 @@ use self::align::{Aligned, Became, align};
 use super::params::{Comments, Params, Scope};
 use crate::{
     audit::word::{self, Class, Classes},
-    base::{error::Error, language::Language, path::RepoPath, pulse::Pulse},
     service::adapter::{
         Context,
         contract::{Failure, Invocation},
@@ -21,6 +20,7 @@ use crate::{
         evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
     },
 };
+use base::{error::Error, language::Language, path::RepoPath, pulse::Pulse};
 
 /// The old name has gone from its places, and the new one is there instead, counted in the bytes.
 const GREP_COUNT: &str = "grep_count";
