@@ -49,7 +49,6 @@ mod audit;
 pub use ::base;
 pub mod face;
 pub mod flow;
-mod format;
 pub mod host;
 pub mod record;
 pub mod script;

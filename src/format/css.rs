@@ -39,7 +39,7 @@ struct Sheet<'a> {
 }
 
 /// Finds every URL.
-pub(crate) fn scan(css: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
+pub fn scan(css: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
     let mut sheet = Sheet { css, ..Sheet::default() };
     if !may_hold(css.as_bytes()) {
         return Ok(sheet.scan);
@@ -57,7 +57,7 @@ pub(crate) fn scan(css: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
 
 /// False only if there is no URL. A letter betrays `url(`, `src(` and `image-set(`, another one `@import`, and an escape may
 /// stand for any.
-pub(crate) fn may_hold(css: &[u8]) -> bool {
+pub fn may_hold(css: &[u8]) -> bool {
     memchr::memchr3_iter(b'(', b'@', b'\\', css).any(|at| match css[at] {
         b'(' => at > 0 && matches!(css[at - 1].to_ascii_lowercase(), b'l' | b'c' | b't'),
         b'@' => css.get(at + 1).is_some_and(|next| next.eq_ignore_ascii_case(&b'i')),

@@ -4,7 +4,7 @@
 
 /// A spelling of characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Escape {
+pub enum Escape {
     /// Each as itself.
     #[default]
     Plain,

@@ -68,7 +68,7 @@ const CLOSES_OTHERS: &[&str] = &["br", "colgroup", "h1", "h2", "h3", "h4", "h5",
 
 /// The kind of an open element, for the tags inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Of HTML.
     Html,
     /// Of SVG.
@@ -83,20 +83,20 @@ pub(crate) enum Kind {
 
 /// The parts of a start tag, names in lower case.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Start<'a> {
+pub struct Start<'a> {
     /// The element.
-    pub(crate) name: &'a str,
+    pub name: &'a str,
     /// True if it ends with `/>`.
-    pub(crate) is_self_closing: bool,
+    pub is_self_closing: bool,
     /// True if it has a `color`, `face` or `size`.
-    pub(crate) has_font_style: bool,
+    pub has_font_style: bool,
     /// True if its `encoding` is one of HTML.
-    pub(crate) has_html_encoding: bool,
+    pub has_html_encoding: bool,
 }
 
 /// The open elements, as far as they matter.
 #[derive(Debug, Default)]
-pub(crate) struct Foreign {
+pub struct Foreign {
     /// From the outermost `<svg>` or `<math>` on; empty outside.
     open: Vec<(String, Kind)>,
     /// The number of HTML elements in `open`.
@@ -113,24 +113,24 @@ pub(crate) struct Foreign {
     /// True in a `<template>` whose content's kind is still unknown.
     in_bare_template: bool,
     /// True if a tag of HTML ended foreign content.
-    pub(crate) was_left: bool,
+    pub was_left: bool,
     /// True if a browser might build another tree.
-    pub(crate) is_unclear: bool,
+    pub is_unclear: bool,
 }
 
 impl Foreign {
     /// True while end tags matter.
-    pub(crate) fn is_engaged(&self) -> bool {
+    pub fn is_engaged(&self) -> bool {
         self.in_select || !self.open.is_empty()
     }
 
     /// The context of the next tag.
-    pub(crate) fn around(&self) -> Kind {
+    pub fn around(&self) -> Kind {
         self.open.last().map_or(Kind::Html, |(_, kind)| *kind)
     }
 
     /// Takes a start tag, and returns the kind of its element.
-    pub(crate) fn start(&mut self, tag: Start<'_>) -> Kind {
+    pub fn start(&mut self, tag: Start<'_>) -> Kind {
         let around = self.around();
         match around {
             Kind::Html | Kind::Point => return self.html(tag),
@@ -204,19 +204,19 @@ impl Foreign {
     }
 
     /// True if the innermost open element has that name.
-    pub(crate) fn is_innermost(&self, name: &str) -> bool {
+    pub fn is_innermost(&self, name: &str) -> bool {
         self.open.last().is_some_and(|(top, _)| top == name)
     }
 
     /// Takes the name of an HTML element that begins outside of foreign content.
-    pub(crate) fn began(&mut self, name: &str) {
+    pub fn began(&mut self, name: &str) {
         if !self.began.contains(name) {
             self.began.insert(name.to_owned());
         }
     }
 
     /// Takes an end tag.
-    pub(crate) fn end(&mut self, name: &str) {
+    pub fn end(&mut self, name: &str) {
         if name == "select" && !self.select_stays && matches!(self.around(), Kind::Html) {
             self.in_select = false;
         }
@@ -325,7 +325,7 @@ impl Foreign {
 }
 
 /// The end of an element's text.
-pub(crate) fn end_of_text(bytes: &[u8], name: &[u8]) -> usize {
+pub fn end_of_text(bytes: &[u8], name: &[u8]) -> usize {
     memchr::memmem::find_iter(bytes, b"</")
         .find(|at| {
             let rest = &bytes[at + 2..];

@@ -21,7 +21,7 @@ struct Mark {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Image,
     Autolink,
     Other,

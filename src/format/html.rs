@@ -41,17 +41,17 @@ const UNCLEAR: &str = "what is text and what is markup in it depends on how brow
 
 /// The contents of a page.
 #[derive(Debug, Default)]
-pub(crate) struct Page {
+pub struct Page {
     /// Every value with URLs. The page is skipped if text and markup are indistinguishable, because elements around foreign
     /// content are not closed properly.
-    pub(crate) scan: Scan,
+    pub scan: Scan,
     /// True if an XML parser would read it differently: a page that may be XML must not be read as HTML.
     differs_as_xml: bool,
 }
 
 impl Page {
     /// The page if it must mean the same as XML.
-    pub(crate) fn into_xml(self) -> Scan {
+    pub fn into_xml(self) -> Scan {
         match self.differs_as_xml && self.scan.skipped.is_none() {
             true => Scan::skipped("as XML it means something else than as HTML"),
             false => self.scan,
@@ -60,14 +60,14 @@ impl Page {
 }
 
 /// Finds every value with URLs. `<noscript>` holds markup too, for browsers without scripts.
-pub(crate) fn scan(bytes: &[u8], json_ld: bool, pulse: Pulse<'_>) -> Result<Page, Error> {
+pub fn scan(bytes: &[u8], json_ld: bool, pulse: Pulse<'_>) -> Result<Page, Error> {
     let mut state = State { bytes, json_ld, empties_foreign: may_empty_foreign(bytes), ..State::default() };
     state.zones(pulse)?;
     state.finish(pulse)
 }
 
 /// Finds every value with URLs, and the ids.
-pub(crate) fn outline(bytes: &[u8], pulse: Pulse<'_>) -> Result<Outline, Error> {
+pub fn outline(bytes: &[u8], pulse: Pulse<'_>) -> Result<Outline, Error> {
     let outline = Some(Outline::default());
     let mut state = State { bytes, outline, empties_foreign: may_empty_foreign(bytes), ..State::default() };
     state.zones(pulse)?;

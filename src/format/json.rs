@@ -13,7 +13,7 @@ use base::{error::Error, pulse::Pulse};
 const STRIDE: usize = 10_000;
 
 /// Finds every string value. Each is a URL from end to end or not at all.
-pub(crate) fn scan(text: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
+pub fn scan(text: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
     if serde_json::from_str::<IgnoredAny>(text).is_err() {
         return Ok(Scan::skipped("it is no valid JSON"));
     }

@@ -63,7 +63,7 @@ struct Document<'a> {
 }
 
 /// Finds every URL.
-pub(crate) fn scan(text: &str, json_ld: bool, pulse: Pulse<'_>) -> Result<Scan, Error> {
+pub fn scan(text: &str, json_ld: bool, pulse: Pulse<'_>) -> Result<Scan, Error> {
     let matter = front_matter(text);
     let mut scan = Scan::default();
     scan.add_part(text.as_bytes(), (matter.clone(), Escape::Plain), |matter| text::scan(matter, pulse))?;
@@ -74,7 +74,7 @@ pub(crate) fn scan(text: &str, json_ld: bool, pulse: Pulse<'_>) -> Result<Scan, 
 }
 
 /// Finds the links to other files, the headings and the ids. Front matter and bare URLs are left out.
-pub(crate) fn outline(text: &str, pulse: Pulse<'_>) -> Result<Outline, Error> {
+pub fn outline(text: &str, pulse: Pulse<'_>) -> Result<Outline, Error> {
     let start = front_matter(text).end;
     let document = Document { text: &text[start..], outline: Some(Outline::default()), ..Document::default() };
     let Document { mut scan, outline, .. } = body(document, pulse)?;

@@ -16,7 +16,7 @@ pub(crate) type Heading = (u8, String, usize);
 pub(crate) type Link = (String, usize);
 
 /// The headings of a Markdown text.
-pub(crate) fn headings(text: &str) -> Vec<Heading> {
+pub fn headings(text: &str) -> Vec<Heading> {
     let mut headings = Vec::new();
     let mut open: Option<Heading> = None;
     let body = front_matter(text).end;
@@ -36,7 +36,7 @@ pub(crate) fn headings(text: &str) -> Vec<Heading> {
 }
 
 /// The links and images of a Markdown text.
-pub(crate) fn links(text: &str) -> Vec<Link> {
+pub fn links(text: &str) -> Vec<Link> {
     let body = front_matter(text).end;
     let mut lines = Lines::of(text);
     let mut links = Vec::new();

@@ -7,34 +7,34 @@ pub(super) const BASE: &str = "it has a `<base href>`, so that its links begin e
 
 /// The links of a document, and the things in it that links may name.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Outline {
+pub struct Outline {
     /// Every value with links, in the order of the file, none inside another.
-    pub(crate) values: Vec<Value>,
+    pub values: Vec<Value>,
     /// The text of each heading, in the order of the file.
-    pub(crate) headings: Vec<Heading>,
+    pub headings: Vec<Heading>,
     /// Explicit ids and names.
-    pub(crate) names: Vec<String>,
+    pub names: Vec<String>,
     /// The reason to leave the file alone; none if it can be edited.
-    pub(crate) skipped: Option<&'static str>,
+    pub skipped: Option<&'static str>,
 }
 
 /// The text of a heading, in its pieces.
-pub(crate) type Heading = Vec<Piece>;
+pub type Heading = Vec<Piece>;
 
 /// A piece of a heading's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
-    pub(crate) part: Part,
-    pub(crate) text: String,
+pub struct Piece {
+    pub part: Part,
+    pub text: String,
     /// The number of marks around it, such as those of emphasis.
-    pub(crate) depth: usize,
+    pub depth: usize,
     /// True if nothing precedes it within the marks around it.
-    pub(crate) leads: bool,
+    pub leads: bool,
 }
 
 /// A part of a heading's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub enum Part {
     /// Running text.
     Text,
     /// Code.

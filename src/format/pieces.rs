@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::table::Form;
 
 /// The places of the URLs in a value, without white space around them. Empty ones are left out.
-pub(crate) fn pieces(form: Form, text: &str) -> Vec<Range<usize>> {
+pub fn pieces(form: Form, text: &str) -> Vec<Range<usize>> {
     match form {
         Form::Url => trimmed(text, 0..text.len()).into_iter().collect(),
         Form::List => words(text),

@@ -9,25 +9,25 @@ use super::{
 use base::error::Error;
 
 /// Scans the bytes of a file.
-pub(crate) type Scanner<'a> = &'a dyn Fn(&[u8]) -> Result<Scan, Error>;
+pub type Scanner<'a> = &'a dyn Fn(&[u8]) -> Result<Scan, Error>;
 
 /// The findings in a file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Scan {
+pub struct Scan {
     /// Every value with URLs, in the order of the file, none inside another.
-    pub(crate) values: Vec<Value>,
+    pub values: Vec<Value>,
     /// The reason to leave the file alone; none if it can be edited.
-    pub(crate) skipped: Option<&'static str>,
+    pub skipped: Option<&'static str>,
 }
 
 impl Scan {
     /// A file that is left alone.
-    pub(crate) fn skipped(reason: &'static str) -> Self {
+    pub fn skipped(reason: &'static str) -> Self {
         Scan { values: Vec::new(), skipped: Some(reason) }
     }
 
     /// Scans one part only.
-    pub(crate) fn of_part(
+    pub fn of_part(
         bytes: &[u8],
         part: (Range<usize>, Escape),
         scan: impl FnOnce(&str) -> Result<Scan, Error>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// The form in which a value holds its URLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
     /// The whole value is one.
     Url,
     /// Separated by white space.
@@ -72,7 +72,7 @@ pub(crate) fn form(element: &str, in_svg: bool, attribute: &str) -> Option<Form>
 }
 
 /// Every element that may carry URLs, with its attributes.
-pub(crate) fn elements() -> BTreeMap<&'static str, Vec<(&'static str, Form)>> {
+pub fn elements() -> BTreeMap<&'static str, Vec<(&'static str, Form)>> {
     let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (attribute, form, elements) in ATTRIBUTES {
         elements.iter().for_each(|element| all.entry(*element).or_default().push((*attribute, *form)));
@@ -81,7 +81,7 @@ pub(crate) fn elements() -> BTreeMap<&'static str, Vec<(&'static str, Form)>> {
 }
 
 /// The form of URLs in the content of a `<meta>`, by its other attributes.
-pub(crate) fn meta_form(http_equiv: Option<&str>, property: Option<&str>, name: Option<&str>) -> Option<Form> {
+pub fn meta_form(http_equiv: Option<&str>, property: Option<&str>, name: Option<&str>) -> Option<Form> {
     if http_equiv.is_some_and(|value| value.eq_ignore_ascii_case("refresh")) {
         return Some(Form::Refresh);
     }

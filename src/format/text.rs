@@ -9,7 +9,7 @@ use base::{error::Error, pulse::Pulse};
 const STRIDE: usize = 10_000;
 
 /// Finds every URL of a plain text.
-pub(crate) fn scan(text: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
+pub fn scan(text: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
     let mut scan = Scan::default();
     for (n, range) in plain(text).enumerate() {
         if n % STRIDE == 0 {
@@ -35,7 +35,7 @@ fn plain(text: &str) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// The extended autolinks of a Markdown text. A backslash at the end belongs to the text after it.
-pub(crate) fn autolinks(text: &str) -> impl Iterator<Item = Range<usize>> {
+pub fn autolinks(text: &str) -> impl Iterator<Item = Range<usize>> {
     urls(text, |text, start, after| {
         if text[..start].ends_with(|c: char| c.is_ascii_alphabetic()) {
             return None;

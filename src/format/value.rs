@@ -6,18 +6,18 @@ use super::{escape::Escape, table::Form};
 
 /// A value with URLs in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Value {
+pub struct Value {
     /// Its bytes in the file, without quotes.
-    pub(crate) range: Range<usize>,
+    pub range: Range<usize>,
     /// Its escapes, the outer one first: CSS in an attribute has two.
-    pub(crate) escapes: [Escape; 2],
+    pub escapes: [Escape; 2],
     /// The form of its URLs.
-    pub(crate) form: Form,
+    pub form: Form,
 }
 
 impl Value {
     /// A value with one escape.
-    pub(crate) fn new(range: Range<usize>, escape: Escape, form: Form) -> Self {
+    pub fn new(range: Range<usize>, escape: Escape, form: Form) -> Self {
         Value { range, escapes: [escape, Escape::Plain], form }
     }
 
@@ -31,9 +31,9 @@ impl Value {
 
 /// A decoded value. Bytes that are not UTF-8 become replacement characters, which no host contains.
 #[derive(Debug)]
-pub(crate) struct Decoded<'a> {
+pub struct Decoded<'a> {
     /// The text, escapes resolved.
-    pub(crate) text: Cow<'a, str>,
+    pub text: Cow<'a, str>,
     /// The replacements of each step of decoding, the outer first.
     steps: Vec<Vec<Unit>>,
 }
@@ -47,7 +47,7 @@ struct Unit {
 
 impl<'a> Decoded<'a> {
     /// Decodes bytes with these escapes, the outer first.
-    pub(crate) fn new(raw: &'a [u8], escapes: &[Escape]) -> Self {
+    pub fn new(raw: &'a [u8], escapes: &[Escape]) -> Self {
         let mut decoded = match std::str::from_utf8(raw) {
             Ok(text) => Decoded { text: Cow::Borrowed(text), steps: Vec::new() },
             Err(_) => from_other_encoding(raw),
@@ -94,7 +94,7 @@ impl<'a> Decoded<'a> {
     }
 
     /// The raw bytes behind a part of the text.
-    pub(crate) fn raw(&self, range: Range<usize>) -> Range<usize> {
+    pub fn raw(&self, range: Range<usize>) -> Range<usize> {
         let back = |at: usize| self.steps.iter().rev().fold(at, |at, units| raw_position(units, at));
         back(range.start)..back(range.end)
     }

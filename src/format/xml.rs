@@ -73,7 +73,7 @@ struct Document<'a> {
 }
 
 /// Finds every URL.
-pub(crate) fn scan(xml: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
+pub fn scan(xml: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
     let mut document = Document { xml, ..Document::default() };
     if let Some(reason) = document.read(pulse)? {
         return Ok(Scan::skipped(reason));

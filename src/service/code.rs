@@ -4,16 +4,16 @@ use std::{collections::BTreeMap, ops::Range};
 
 use serde::Serialize;
 
-use crate::format::code::{
-    file::{self, File},
-    query::{Query, Words},
-    scan::{Match, Variable},
-};
 use base::{
     call::Search,
     error::{Code, Error},
     language::Language,
     pulse::Pulse,
+};
+use format::code::{
+    file::{self, File},
+    query::{Query, Words},
+    scan::{Match, Variable},
 };
 
 /// A search that is ready.

@@ -84,7 +84,7 @@ fn attributes<'t>(element: tree_sitter::Node<'_>, text: &'t str) -> Vec<(&'t str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::code::tree::parse;
+    use crate::code::tree::parse;
 
     /// The parts of a page, each as language and code.
     #[track_caller]

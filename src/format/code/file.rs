@@ -9,7 +9,7 @@ use super::{
 use base::{error::Error, language::Language, pulse::Pulse};
 
 /// A file with the rules for it.
-pub(crate) struct File<'r> {
+pub struct File<'r> {
     path: &'r str,
     language: Language,
     /// The rules by language, its own at first.
@@ -18,7 +18,7 @@ pub(crate) struct File<'r> {
 
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub enum Found {
     /// The matches, in the order of the text; nested ones too.
     Matches(Vec<Match>),
     /// A syntax error in this line of what had to be parsed.
@@ -27,7 +27,7 @@ pub(crate) enum Found {
 
 impl<'r> File<'r> {
     /// The file at a path. `rules` gives the rules for a language; an error for the file's own one is returned.
-    pub(crate) fn new(
+    pub fn new(
         path: &'r str,
         language: Language,
         rules: impl Fn(Language) -> Result<Option<&'r Rules>, Error>,
@@ -50,7 +50,7 @@ impl<'r> File<'r> {
 
     /// Finds every match in a text of the file. Only code in which a rule may match is parsed, and the page around it.
     /// Without `allow_errors` nothing is found if that has a syntax error.
-    pub(crate) fn find(&self, text: &str, allow_errors: bool, pulse: Pulse<'_>) -> Result<Found, Error> {
+    pub fn find(&self, text: &str, allow_errors: bool, pulse: Pulse<'_>) -> Result<Found, Error> {
         let mut all = Vec::new();
         if !self.concern(text) {
             return Ok(Found::Matches(all));

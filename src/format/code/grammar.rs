@@ -17,7 +17,7 @@ use base::language::Language;
 
 /// A language with its grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Grammar(pub(crate) Language);
+pub struct Grammar(pub(crate) Language);
 
 impl Grammar {
     fn library(self) -> SupportLang {

@@ -4,13 +4,13 @@
 //! languages. `scan` finds the matches in a tree and `file` those in a file, `rewrite` makes edits, and `rule_test` runs the tests of rules.
 //! Nothing here reads a file.
 
-pub(crate) mod file;
-pub(crate) mod query;
-pub(crate) mod rewrite;
-pub(crate) mod rule;
-pub(crate) mod rule_test;
-pub(crate) mod scan;
-pub(crate) mod tree;
+pub mod file;
+pub mod query;
+pub mod rewrite;
+pub mod rule;
+pub mod rule_test;
+pub mod scan;
+pub mod tree;
 
 mod embedded;
 mod grammar;

@@ -9,30 +9,30 @@ use base::{error::Error, language::Language};
 
 /// The words of a query. Either `pattern` or `rule` is given.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Words<'a> {
+pub struct Words<'a> {
     /// A pattern of code.
-    pub(crate) pattern: Option<&'a str>,
+    pub pattern: Option<&'a str>,
     /// The kind of the node within the pattern.
-    pub(crate) selector: Option<&'a str>,
+    pub selector: Option<&'a str>,
     /// The name of a strictness.
-    pub(crate) strictness: Option<&'a str>,
+    pub strictness: Option<&'a str>,
     /// A rule object.
-    pub(crate) rule: Option<&'a Value>,
+    pub rule: Option<&'a Value>,
     /// The new text of a match.
-    pub(crate) fix: Option<&'a str>,
+    pub fix: Option<&'a str>,
     /// The only language.
-    pub(crate) language: Option<Language>,
+    pub language: Option<Language>,
 }
 
 /// A query, compiled for each language once.
-pub(crate) struct Query<'a> {
+pub struct Query<'a> {
     words: Words<'a>,
     compiled: BTreeMap<Language, OnceLock<Result<Rules, Error>>>,
 }
 
 impl<'a> Query<'a> {
     /// A query of words. With a language it is compiled at once, so that a pattern that is no code is refused in any case.
-    pub(crate) fn new(words: Words<'a>) -> Result<Self, Error> {
+    pub fn new(words: Words<'a>) -> Result<Self, Error> {
         let languages = Language::all().filter(|language| words.language.is_none_or(|only| only == *language));
         let query = Query { words, compiled: languages.map(|language| (language, OnceLock::new())).collect() };
         words.language.map_or(Ok(()), |language| query.rules(language).map(|_| ()))?;
@@ -40,7 +40,7 @@ impl<'a> Query<'a> {
     }
 
     /// The rules for files of a language; none if the query names another one. `invalid_input` if the pattern is no code of it.
-    pub(crate) fn rules(&self, language: Language) -> Result<Option<&Rules>, Error> {
+    pub fn rules(&self, language: Language) -> Result<Option<&Rules>, Error> {
         let Some(compiled) = self.compiled.get(&language) else { return Ok(None) };
         let compile = || {
             let Words { pattern, selector, strictness, rule, fix, .. } = self.words;

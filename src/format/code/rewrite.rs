@@ -19,16 +19,16 @@ const MOST_GROWTH: (usize, usize) = (1 << 17, 8);
 
 /// A rewritten text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Rewritten {
+pub struct Rewritten {
     /// The new text.
-    pub(crate) text: String,
+    pub text: String,
     /// The number of edits of all passes.
-    pub(crate) edits: u64,
+    pub edits: u64,
 }
 
 /// Rewrites the matches of a text of a file. Of overlapping matches the outer one is rewritten first, and the result is searched again.
 /// None if nothing changes. `invalid_input` if the rules would go on for ever, or would end a script within a page.
-pub(crate) fn rewrite(
+pub fn rewrite(
     file: &File<'_>,
     (before, matches): (&str, &[Match]),
     pulse: Pulse<'_>,
@@ -108,7 +108,7 @@ fn ended(path: &str, rule: &str, end: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::code::rule::{PatternText, Rules};
+    use crate::code::rule::{PatternText, Rules};
     use base::language::Language;
 
     /// The text after a pattern of one language has been rewritten in a file of another one.

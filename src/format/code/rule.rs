@@ -19,7 +19,7 @@ use base::{
 };
 
 /// Rules that are ready to match.
-pub(crate) struct Rules {
+pub struct Rules {
     pub(super) collection: RuleCollection<Grammar>,
     /// The texts that a file with a match of a rule holds, by rule.
     needs: BTreeMap<String, Need>,
@@ -30,22 +30,22 @@ pub(crate) struct Rules {
 
 /// A pattern of ast-grep with its surroundings.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PatternText<'a> {
+pub struct PatternText<'a> {
     /// The language.
-    pub(crate) language: Language,
+    pub language: Language,
     /// The code, with `$NAME` for any node and `$$$NAME` for any number of them.
-    pub(crate) pattern: &'a str,
+    pub pattern: &'a str,
     /// The kind of node within the code that is the pattern itself.
-    pub(crate) selector: Option<&'a str>,
+    pub selector: Option<&'a str>,
     /// The name of a strictness of ast-grep.
-    pub(crate) strictness: Option<&'a str>,
+    pub strictness: Option<&'a str>,
     /// The new text, with the same variables.
-    pub(crate) fix: Option<&'a str>,
+    pub fix: Option<&'a str>,
 }
 
 impl Rules {
     /// The rule of a pattern. `invalid_input` if it is no code of its language, or its fix has other variables.
-    pub(crate) fn of_pattern(text: PatternText<'_>) -> Result<Self, Error> {
+    pub fn of_pattern(text: PatternText<'_>) -> Result<Self, Error> {
         let PatternText { language, pattern, selector, strictness, fix } = text;
         check_pattern(language, pattern, selector)?;
         let pattern = match (selector, strictness) {
@@ -65,7 +65,7 @@ impl Rules {
     }
 
     /// The rule of a rule object, as it stands below `rule` in YAML.
-    pub(crate) fn of_object(language: Language, rule: &Value, fix: Option<&str>) -> Result<Self, Error> {
+    pub fn of_object(language: Language, rule: &Value, fix: Option<&str>) -> Result<Self, Error> {
         let mut document = json!({"id": "pattern", "language": language.name(), "rule": rule});
         if let Some(fix) = fix {
             document["fix"] = fix.into();
@@ -76,7 +76,7 @@ impl Rules {
     }
 
     /// The rules of texts in YAML, one a document, with the utility rules that they refer to. Rules that are `off` are left out.
-    pub(crate) fn parse(texts: &[String], utilities: &[String]) -> Result<Self, Error> {
+    pub fn parse(texts: &[String], utilities: &[String]) -> Result<Self, Error> {
         let utilities = utility_rules(utilities)?;
         let mut configs = Vec::new();
         let mut needs = BTreeMap::new();

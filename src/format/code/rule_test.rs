@@ -31,7 +31,7 @@ struct Document {
 }
 
 /// Runs the tests in texts of YAML. `invalid_input` names the first that fails, and a test of a rule that does not exist.
-pub(crate) fn check(rules: &Rules, texts: &[String], pulse: Pulse<'_>) -> Result<(), Error> {
+pub fn check(rules: &Rules, texts: &[String], pulse: Pulse<'_>) -> Result<(), Error> {
     for text in texts {
         let documents: Vec<Document> = from_multiple(text).map_err(|error| {
             let reason = error.to_string().replace('\n', " ");

@@ -10,24 +10,24 @@ use base::language::Language;
 
 /// A match of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Match {
+pub struct Match {
     /// The rule's name.
-    pub(crate) rule: String,
+    pub rule: String,
     /// Its bytes.
-    pub(crate) range: Range<usize>,
+    pub range: Range<usize>,
     /// The bytes of its variables by name: one range, or from the first to the last node of `$$$NAME`.
-    pub(crate) variables: BTreeMap<String, Variable>,
+    pub variables: BTreeMap<String, Variable>,
     /// The edit of its rule; none if the rule has no fix.
-    pub(crate) edit: Option<Edit>,
+    pub edit: Option<Edit>,
     /// The message of its rule; empty if there is none.
-    pub(crate) message: String,
+    pub message: String,
     /// The texts that would end the code that the match stands in, if that is a part of the file.
     pub(crate) ends: &'static [&'static str],
 }
 
 impl Match {
     /// The edit, if it alters the text.
-    pub(crate) fn effect(&self, text: &str) -> Option<&Edit> {
+    pub fn effect(&self, text: &str) -> Option<&Edit> {
         let is_same = |edit: &&Edit| text.as_bytes().get(edit.range.clone()) == Some(edit.text.as_slice());
         self.edit.as_ref().filter(|edit| !is_same(edit))
     }
@@ -35,7 +35,7 @@ impl Match {
 
 /// The nodes that a variable stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Variable {
+pub enum Variable {
     /// The node of `$NAME`.
     Node(Range<usize>),
     /// The nodes of `$$$NAME`; commas and the like are nodes too.
@@ -44,11 +44,11 @@ pub(crate) enum Variable {
 
 /// New text in place of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Edit {
+pub struct Edit {
     /// The replaced bytes.
-    pub(crate) range: Range<usize>,
+    pub range: Range<usize>,
     /// The new text.
-    pub(crate) text: Vec<u8>,
+    pub text: Vec<u8>,
 }
 
 type Found<'t> = NodeMatch<'t, StrDoc<Grammar>>;

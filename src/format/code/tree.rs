@@ -23,7 +23,7 @@ use base::{
 pub(crate) type Tree = AstGrep<StrDoc<Grammar>>;
 
 /// A node of a syntax tree.
-pub(crate) type SyntaxNode<'t> = Node<'t, StrDoc<Grammar>>;
+pub type SyntaxNode<'t> = Node<'t, StrDoc<Grammar>>;
 
 thread_local! {
     /// A parser for each language on every thread.
@@ -32,22 +32,22 @@ thread_local! {
 
 /// The tree of a text that was understood as a whole. It makes the parsing of the edited text short.
 #[derive(Clone, Debug)]
-pub(crate) struct Base {
+pub struct Base {
     language: Language,
     tree: tree_sitter::Tree,
 }
 
 /// New text in place of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Replaced {
+pub struct Replaced {
     /// The replaced bytes.
-    pub(crate) range: Range<usize>,
+    pub range: Range<usize>,
     /// The number of new bytes.
-    pub(crate) length: usize,
+    pub length: usize,
 }
 
 /// Parses a text. It always succeeds but for an error of `pulse`: what can't be parsed stands in the tree as an error.
-pub(crate) fn parse(language: Language, text: &str, pulse: Pulse<'_>) -> Result<Tree, Error> {
+pub fn parse(language: Language, text: &str, pulse: Pulse<'_>) -> Result<Tree, Error> {
     Ok(of(language, text, parsed(language, (text, &[]), None, pulse)?))
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn has_errors(tree: &Tree) -> bool {
 }
 
 /// The lines of the errors of a tree, from 1 and in order; none if the whole text was understood.
-pub(crate) fn error_lines(tree: &Tree) -> Vec<u64> {
+pub fn error_lines(tree: &Tree) -> Vec<u64> {
     let root = tree.root();
     if !root.get_inner_node().has_error() {
         return Vec::new();

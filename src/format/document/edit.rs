@@ -6,11 +6,11 @@ use serde_json::Value;
 
 /// An edit that can't be made, and with it the list it stands in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub struct Refused {
     /// The pointer of the edit; empty where no single edit is to blame.
-    pub(crate) pointer: String,
+    pub pointer: String,
     /// A phrase without a final period.
-    pub(crate) reason: String,
+    pub reason: String,
 }
 
 impl Refused {
@@ -27,7 +27,7 @@ impl fmt::Display for Refused {
 
 /// One change of a document. Each edit of a list sees the result of those before it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Edit {
+pub enum Edit {
     /// Replaces a value that exists.
     Set {
         /// The value.
@@ -84,9 +84,9 @@ impl Edit {
 
 /// An edited text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Edited {
+pub struct Edited {
     /// The whole new text.
-    pub(crate) text: String,
+    pub text: String,
     /// The places that differ, in order. All bytes between them are those of the old text.
     pub(crate) regions: Vec<Region>,
 }

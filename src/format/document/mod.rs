@@ -20,7 +20,7 @@
 //! they may speak of more than one member.
 
 mod draft;
-pub(crate) mod edit;
+pub mod edit;
 mod expect;
 mod flow;
 mod json;
@@ -33,7 +33,7 @@ mod scalar;
 mod segments;
 mod source;
 mod style;
-pub(crate) mod syntax;
+pub mod syntax;
 mod toml;
 mod tree;
 mod write;
@@ -56,7 +56,7 @@ use self::{
 
 /// A document that was read.
 #[derive(Debug)]
-pub(crate) struct Document {
+pub struct Document {
     source: Source,
     /// The places of its line breaks.
     breaks: OnceCell<Vec<usize>>,
@@ -64,12 +64,12 @@ pub(crate) struct Document {
 
 impl Document {
     /// Reads a text as strictly as its syntax says.
-    pub(crate) fn parse(syntax: Syntax, text: &str) -> Result<Document, Malformed> {
+    pub fn parse(syntax: Syntax, text: &str) -> Result<Document, Malformed> {
         Ok(Document { source: Source::read(syntax, text)?, breaks: OnceCell::new() })
     }
 
     /// The document as a validator sees it.
-    pub(crate) fn value(&self) -> &Value {
+    pub fn value(&self) -> &Value {
         &self.source.value
     }
 
@@ -80,7 +80,7 @@ impl Document {
     }
 
     /// The 1-based line of a member's name, or of an item. Values that an alias or a merge key brings stand on its line.
-    pub(crate) fn line_of(&self, pointer: &str) -> Option<u32> {
+    pub fn line_of(&self, pointer: &str) -> Option<u32> {
         self.source.value.pointer(pointer)?;
         let (_, at, _) = self.nearest(pointer)?;
         let breaks = self.breaks.get_or_init(|| memchr::memchr_iter(b'\n', self.source.text.as_bytes()).collect());
@@ -88,7 +88,7 @@ impl Document {
     }
 
     /// The text of a scalar. A value that an alias or a merge key brings has none.
-    pub(crate) fn text_of(&self, pointer: &str) -> Option<&str> {
+    pub fn text_of(&self, pointer: &str) -> Option<&str> {
         let (id, _, is_whole) = self.nearest(pointer)?;
         let node = self.source.tree.node(id);
         let is_scalar = is_whole && matches!(node.shape, Shape::Scalar(_)) && node.form == Form::Scalar;
@@ -121,7 +121,7 @@ impl Document {
     /// Makes edits in their order. Refuses all of them if one can't be made or proven.
     ///
     /// The time is that of reading the text, and of `log n` an edit.
-    pub(crate) fn apply(&self, edits: &[Edit]) -> Result<Edited, Refused> {
+    pub fn apply(&self, edits: &[Edit]) -> Result<Edited, Refused> {
         let text = &self.source.text;
         if edits.is_empty() {
             return Ok(Edited { text: text.clone(), regions: Vec::new() });

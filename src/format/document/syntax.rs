@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The syntax of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Syntax {
+pub enum Syntax {
     /// RFC 8259.
     Json,
     /// JSON with comments and trailing commas.
@@ -19,13 +19,13 @@ pub(crate) enum Syntax {
 
 /// The place where a text departs from its syntax.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Malformed {
+pub struct Malformed {
     /// Counted from 1.
-    pub(crate) line: u32,
+    pub line: u32,
     /// Counted from 1, in characters.
     pub(crate) column: u32,
     /// A phrase without a final period.
-    pub(crate) reason: String,
+    pub reason: String,
 }
 
 impl Malformed {

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::word;
-use crate::format::code::tree::Tree;
+use crate::code::tree::Tree;
 use base::language::Language;
 
 /// Calls of Python that look up a member by a text, with the number of the argument that names it.
@@ -17,7 +17,7 @@ const CALLS: &[&str] = &["call"];
 const DEEPEST: usize = 4;
 
 /// True if bytes may hold a look-up, so that they have to be parsed.
-pub(crate) fn may_look_up(language: Language, text: &str) -> bool {
+pub fn may_look_up(language: Language, text: &str) -> bool {
     match language {
         Language::Python => LOOKING_UP.iter().any(|(call, _)| text.contains(call)),
         _ => ["['", "[\"", "[`", "']", "\"]", "`]"].iter().any(|mark| text.contains(mark)),
@@ -25,7 +25,7 @@ pub(crate) fn may_look_up(language: Language, text: &str) -> bool {
 }
 
 /// True if a file looks up names that it builds, and a name is one that it may build.
-pub(crate) fn builds(language: Language, tree: &Tree, text: &str, name: &str) -> bool {
+pub fn builds(language: Language, tree: &Tree, text: &str, name: &str) -> bool {
     let root = tree.root();
     let root = root.get_inner_node();
     let mut open = vec![root];
@@ -108,7 +108,7 @@ fn word_of(chars: impl Iterator<Item = char>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::code::tree;
+    use crate::code::tree;
 
     fn of(language: Language, text: &str, name: &str) -> bool {
         builds(language, &tree::parse(language, text, &|| Ok(())).unwrap(), text, name)

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::format::code::tree::Tree;
+use crate::code::tree::Tree;
 
 /// The bytes of the comments above the declaration that a token belongs to.
-pub(crate) fn above(tree: &Tree, token: usize) -> Vec<Range<usize>> {
+pub fn above(tree: &Tree, token: usize) -> Vec<Range<usize>> {
     let root = tree.root();
     let root = root.get_inner_node();
     let mut at = root.descendant_for_byte_range(token, token);

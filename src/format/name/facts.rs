@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The kind of a declared thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A class, a structure or another nominal type with members.
     Class,
     /// A function.
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// The word for readers.
-    pub(crate) fn noun(self) -> &'static str {
+    pub fn noun(self) -> &'static str {
         match self {
             Kind::Class => "class",
             Kind::Function => "function",
@@ -38,7 +38,7 @@ impl Kind {
 
 /// The text that a renamed place gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
     /// The new name.
     Plain,
     /// `old: new`: a member keeps its name, and its value gets the new one.
@@ -53,25 +53,25 @@ pub(crate) enum Form {
 
 /// A place of a binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Site {
+pub struct Site {
     /// Its bytes: the whole token.
-    pub(crate) range: Range<usize>,
+    pub range: Range<usize>,
     /// The text that it gets.
-    pub(crate) form: Form,
+    pub form: Form,
 }
 
 /// The origin of an imported name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Origin {
+pub struct Origin {
     /// The module as it is written.
-    pub(crate) module: String,
+    pub module: String,
     /// The name there.
-    pub(crate) name: String,
+    pub name: String,
 }
 
 /// The files that may name a binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub enum Reach {
     /// Its own file alone.
     Local,
     /// Every file that imports it, or that belongs to the same package.
@@ -86,33 +86,33 @@ pub(crate) enum Reach {
 
 /// A reason against a new name, with the place that it concerns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Obstacle {
+pub struct Obstacle {
     /// The byte at which it stands.
-    pub(crate) at: usize,
+    pub at: usize,
     /// The reason, without final period.
-    pub(crate) reason: String,
+    pub reason: String,
     /// True if syntax alone does not tell, so that an engine with more knowledge may go on.
-    pub(crate) is_unclear: bool,
+    pub is_unclear: bool,
 }
 
 /// A binding of the name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Group {
+pub struct Group {
     /// The place of its declaration.
-    pub(crate) declared: usize,
+    pub declared: usize,
     /// Its kind.
-    pub(crate) kind: Kind,
+    pub kind: Kind,
     /// Its places, in order.
-    pub(crate) sites: Vec<Site>,
+    pub sites: Vec<Site>,
     /// The files that may name it.
-    pub(crate) reach: Reach,
+    pub reach: Reach,
     /// The reason that it can't get the new name; none if it can.
-    pub(crate) obstacle: Option<Obstacle>,
+    pub obstacle: Option<Obstacle>,
 }
 
 /// The meaning of a place that belongs to no binding of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub enum Meaning {
     /// A member of a value or a type.
     Member,
     /// A name that the file does not bind.
@@ -127,16 +127,16 @@ pub(crate) enum Meaning {
 
 /// A place that belongs to no binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Loose {
+pub struct Loose {
     /// Its bytes.
-    pub(crate) range: Range<usize>,
+    pub range: Range<usize>,
     /// Its meaning.
-    pub(crate) meaning: Meaning,
+    pub meaning: Meaning,
 }
 
 /// A name that a file exports.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Export {
+pub enum Export {
     /// It is bound here.
     Own,
     /// It stands for a name of another module.
@@ -145,21 +145,21 @@ pub(crate) enum Export {
 
 /// The meaning of a name in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Facts {
+pub struct Facts {
     /// Its bindings, by their declarations.
-    pub(crate) groups: Vec<Group>,
+    pub groups: Vec<Group>,
     /// The other tokens, in order.
-    pub(crate) loose: Vec<Loose>,
+    pub loose: Vec<Loose>,
     /// The old and the new name among the exports.
-    pub(crate) exports: BTreeMap<String, Export>,
+    pub exports: BTreeMap<String, Export>,
     /// The modules of which everything is exported again.
-    pub(crate) stars: Vec<String>,
+    pub stars: Vec<String>,
     /// The modules that are loaded as values, whose members may be named in any way.
-    pub(crate) loaded: Vec<String>,
+    pub loaded: Vec<String>,
     /// The package of the file, in languages that have one.
-    pub(crate) package: Option<String>,
+    pub package: Option<String>,
     /// Words of strings that code can't look up.
-    pub(crate) inert: Vec<usize>,
+    pub inert: Vec<usize>,
     /// A place at which the file binds or uses the new name without a receiver.
-    pub(crate) taken: Option<usize>,
+    pub taken: Option<usize>,
 }

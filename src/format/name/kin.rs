@@ -5,33 +5,33 @@ use std::{collections::BTreeMap, ops::Range};
 use tree_sitter::Node;
 
 use super::word::Word;
-use crate::format::code::tree::Tree;
+use crate::code::tree::Tree;
 use base::language::Language;
 
 /// A base of a class.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Base {
+pub struct Base {
     /// Its name without a path; empty for an expression that is no name.
-    pub(crate) name: String,
+    pub name: String,
     /// The module from which its file imports it, as it is written.
-    pub(crate) module: Option<String>,
+    pub module: Option<String>,
 }
 
 /// A class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Class {
+pub struct Class {
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
     /// The byte at which its name begins.
-    pub(crate) at: usize,
+    pub at: usize,
     /// Its bases. A name that may stand for several classes is there for each.
-    pub(crate) bases: Vec<Base>,
+    pub bases: Vec<Base>,
     /// The places at which it declares the sought name.
-    pub(crate) members: Vec<Range<usize>>,
+    pub members: Vec<Range<usize>>,
     /// True if one of them is a variable of the class itself.
-    pub(crate) has_field: bool,
+    pub has_field: bool,
     /// True if a decorator or a class of classes may give the variables of the class another meaning.
-    pub(crate) is_changed: bool,
+    pub is_changed: bool,
 }
 
 /// Decorators that leave the names of members alone. Arguments of a constructor have the names of its fields.
@@ -41,7 +41,7 @@ const DECORATORS: &[&str] = &["dataclass", "final", "runtime_checkable", "total_
 const METACLASSES: &[&str] = &["ABCMeta", "EnumMeta", "EnumType", "type"];
 
 /// The classes of a file, with the places at which they declare a name.
-pub(crate) fn classes(tree: &Tree, text: &str, name: &str) -> Vec<Class> {
+pub fn classes(tree: &Tree, text: &str, name: &str) -> Vec<Class> {
     let root = tree.root();
     let root = root.get_inner_node();
     let mut file = File { text, imports: BTreeMap::new(), aliases: BTreeMap::new(), classes: Vec::new() };
@@ -216,7 +216,7 @@ fn last(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::code::tree;
+    use crate::code::tree;
 
     fn read(text: &str) -> Vec<Class> {
         classes(&tree::parse(Language::Python, text, &|| Ok(())).unwrap(), text, "run")

@@ -5,13 +5,13 @@
 //! `facts` has the results. `kin` and `side` tell where members are declared, and `built` which names code
 //! builds while it runs. Nothing here reads a file.
 
-pub(crate) mod built;
-pub(crate) mod documentation;
-pub(crate) mod facts;
-pub(crate) mod kin;
-pub(crate) mod reserved;
-pub(crate) mod script;
-pub(crate) mod side;
-pub(crate) mod token;
-pub(crate) mod tree;
-pub(crate) mod word;
+pub mod built;
+pub mod documentation;
+pub mod facts;
+pub mod kin;
+pub mod reserved;
+pub mod script;
+pub mod side;
+pub mod token;
+pub mod tree;
+pub mod word;

@@ -43,7 +43,7 @@ const TYPESCRIPT: &str = "any unknown never object string number boolean symbol 
 const BASH: &str = "if then else elif fi case esac for while until do done in function select time";
 
 /// The reason that a language refuses a name; none if it is an identifier.
-pub(crate) fn refusal(language: Language, name: &str) -> Option<String> {
+pub fn refusal(language: Language, name: &str) -> Option<String> {
     let lists: &[&str] = match language {
         Language::Bash => &[BASH],
         Language::C => &[C],

@@ -19,20 +19,15 @@ use super::facts::{Export, Facts, Form, Group, Kind, Loose, Meaning, Obstacle, O
 
 /// The new name beside the old one.
 #[derive(Clone, Copy)]
-pub(crate) struct Change<'n> {
+pub struct Change<'n> {
     /// The name that is sought.
-    pub(crate) from: &'n str,
+    pub from: &'n str,
     /// The name that it shall get.
-    pub(crate) to: &'n str,
+    pub to: &'n str,
 }
 
 /// The facts of a file; the error is the reason that it can't be resolved. `tokens` are the whole tokens of the old name.
-pub(crate) fn facts(
-    path: &str,
-    text: &str,
-    change: Change<'_>,
-    tokens: &[Range<usize>],
-) -> Result<Facts, &'static str> {
+pub fn facts(path: &str, text: &str, change: Change<'_>, tokens: &[Range<usize>]) -> Result<Facts, &'static str> {
     let source_type = SourceType::from_path(path).map_err(|_| "its ending is none of JavaScript or TypeScript")?;
     let allocator = Allocator::default();
     let parsed = Parser::new(&allocator, text, source_type).parse();

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use crate::format::code::tree::Tree;
+use crate::code::tree::Tree;
 
 /// The form in which a member is declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub enum Side {
     /// In a class.
     Class,
     /// In an interface or a type. True if a value may lack it.
@@ -18,7 +18,7 @@ pub(crate) enum Side {
 }
 
 /// The form in which a token of JavaScript or TypeScript declares a member; none if it declares none.
-pub(crate) fn of(tree: &Tree, place: &Range<usize>) -> Option<Side> {
+pub fn of(tree: &Tree, place: &Range<usize>) -> Option<Side> {
     let root = tree.root();
     let root = root.get_inner_node();
     let node = root.descendant_for_byte_range(place.start, place.end).filter(|node| node.byte_range() == *place)?;
@@ -53,7 +53,7 @@ const DERIVED: &[&str] =
     &["Clone", "Copy", "Debug", "Default", "Eq", "Hash", "Ord", "PartialEq", "PartialOrd", "derive"];
 
 /// True if a token of Rust declares a field or a variant from whose name a macro of another library may make data.
-pub(crate) fn is_derived(tree: &Tree, text: &str, place: &Range<usize>) -> bool {
+pub fn is_derived(tree: &Tree, text: &str, place: &Range<usize>) -> bool {
     let root = tree.root();
     let root = root.get_inner_node();
     let Some(node) = root.descendant_for_byte_range(place.start, place.end) else { return false };
@@ -92,7 +92,7 @@ fn derives(item: Node<'_>, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::{code::tree, name::word::Word};
+    use crate::{code::tree, name::word::Word};
     use base::language::Language;
 
     fn sides(text: &str) -> Vec<Option<Side>> {

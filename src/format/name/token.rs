@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use crate::format::code::tree::Tree;
+use crate::code::tree::Tree;
 
 /// The class of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Class {
+pub enum Class {
     /// A token of the code.
     Code,
     /// Within a string, a regular expression or the text of markup.
@@ -19,7 +19,7 @@ pub(crate) enum Class {
 
 /// The part that a token plays by the form of its surroundings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Part {
+pub enum Part {
     /// It declares the name.
     Declaration,
     /// It follows a dot or the like, or is the key of a value.
@@ -30,21 +30,21 @@ pub(crate) enum Part {
 
 /// A place of the name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
+pub struct Token {
     /// Its bytes.
-    pub(crate) range: Range<usize>,
+    pub range: Range<usize>,
     /// Its class.
-    pub(crate) class: Class,
+    pub class: Class,
     /// The part that it plays by the form of its surroundings.
-    pub(crate) part: Part,
+    pub part: Part,
     /// True if it is a token by itself, and no part of a longer one.
-    pub(crate) is_whole: bool,
+    pub is_whole: bool,
     /// The bytes of the smallest node around it: in a string, its text.
-    pub(crate) around: Range<usize>,
+    pub around: Range<usize>,
 }
 
 /// The places of a name in the tree of its text, in the same order.
-pub(crate) fn tokens(tree: &Tree, places: Vec<Range<usize>>) -> Vec<Token> {
+pub fn tokens(tree: &Tree, places: Vec<Range<usize>>) -> Vec<Token> {
     let root = tree.root();
     let root = root.get_inner_node();
     places.into_iter().map(|range| token(&root, range)).collect()
@@ -117,7 +117,7 @@ fn is_name(kind: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::{code::tree, name::word::Word};
+    use crate::{code::tree, name::word::Word};
     use base::language::Language;
 
     #[track_caller]

@@ -17,24 +17,24 @@ fn has_dollar(language: Language) -> bool {
 }
 
 /// Finds a name.
-pub(crate) struct Word<'n> {
+pub struct Word<'n> {
     name: &'n str,
     finder: Finder<'n>,
 }
 
 impl<'n> Word<'n> {
     /// A search for a name, which is not empty.
-    pub(crate) fn new(name: &'n str) -> Self {
+    pub fn new(name: &'n str) -> Self {
         Word { name, finder: Finder::new(name) }
     }
 
     /// True if the bytes hold the name, as a part of another word too.
-    pub(crate) fn is_in(&self, bytes: &[u8]) -> bool {
+    pub fn is_in(&self, bytes: &[u8]) -> bool {
         self.finder.find(bytes).is_some()
     }
 
     /// The places of the whole word, in order.
-    pub(crate) fn places(&self, language: Language, text: &str) -> Vec<Range<usize>> {
+    pub fn places(&self, language: Language, text: &str) -> Vec<Range<usize>> {
         let is_part = |c: char| continues(c) || c == '$' && has_dollar(language);
         let touches = |at: usize| {
             let (before, after) = (&text[..at], &text[at + self.name.len()..]);

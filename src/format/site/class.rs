@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Spelling;
-use crate::format::code::tree::SyntaxNode;
+use crate::code::tree::SyntaxNode;
 
 /// The functions whose string arguments are classes.
 const FUNCTIONS: &[&str] = &["classNames", "classnames", "clsx", "cn", "cx", "twJoin", "twMerge"];

@@ -7,7 +7,7 @@ use super::{
     mask::{Masked, mask},
     script, sheet,
 };
-use crate::format::code::tree::{self, SyntaxNode};
+use crate::code::tree::{self, SyntaxNode};
 use base::{
     error::{Code, Error},
     language::Language,

@@ -12,7 +12,7 @@ mod reader;
 mod script;
 mod sheet;
 
-pub(crate) use self::{
+pub use self::{
     model::{Element, Format, Markup, Sheet, Site, Sites, Spelling},
     object::css_name,
     reader::{read, read_edited},

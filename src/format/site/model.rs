@@ -10,7 +10,7 @@ use base::{
 
 /// A format that has sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
     /// A page, or a component with a template.
     Markup(Markup),
     /// A program.
@@ -21,7 +21,7 @@ pub(crate) enum Format {
 
 /// A dialect of style sheets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sheet {
+pub enum Sheet {
     /// CSS.
     Css,
     /// SCSS.
@@ -32,7 +32,7 @@ pub(crate) enum Sheet {
 
 /// A format of templates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Markup {
+pub enum Markup {
     /// HTML, perhaps with the marks of a template engine.
     Html,
     /// A component of Svelte.
@@ -43,7 +43,7 @@ pub(crate) enum Markup {
 
 impl Format {
     /// The format of a file by its ending; `invalid_input` names those that there are.
-    pub(crate) fn of_path(path: &str) -> Result<Self, Error> {
+    pub fn of_path(path: &str) -> Result<Self, Error> {
         let ending = path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, ending)| ending);
         let found = match (ending, Language::of_path(path)) {
             (Some("vue"), _) => Some(Format::Markup(Markup::Vue)),
@@ -67,7 +67,7 @@ impl Format {
 
 /// The spelling of a site, which decides what may stand there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Spelling {
+pub enum Spelling {
     /// An attribute between quotes, or without; no character ends it but the quote.
     Attribute(Option<char>),
     /// A string of a program between these quotes.
@@ -92,49 +92,49 @@ pub(crate) enum Spelling {
 
 /// A place that an edit may name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Site {
+pub struct Site {
     /// Its kind.
-    pub(crate) kind: Kind,
+    pub kind: Kind,
     /// The name of the prop, property or element; empty if there is none.
-    pub(crate) name: String,
+    pub name: String,
     /// Its bytes, without quotes; of an element the place of a new attribute.
-    pub(crate) range: Range<usize>,
+    pub range: Range<usize>,
     /// The way in which it is spelt.
-    pub(crate) spelling: Spelling,
+    pub spelling: Spelling,
     /// The quote of the attribute in which it stands, which must not occur in it.
-    pub(crate) within: Option<char>,
+    pub within: Option<char>,
     /// The element to which it belongs.
-    pub(crate) element: Option<usize>,
+    pub element: Option<usize>,
     /// The rule to which it belongs.
-    pub(crate) rule: Option<usize>,
+    pub rule: Option<usize>,
 }
 
 /// An element of a page or of JSX.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Element {
+pub struct Element {
     /// Its name as it is written; empty for a fragment.
-    pub(crate) name: String,
+    pub name: String,
     /// The beginning of its tag.
-    pub(crate) start: usize,
+    pub start: usize,
     /// The element around it.
-    pub(crate) parent: Option<usize>,
+    pub parent: Option<usize>,
     /// Its attributes by the names of HTML, with their values as far as they are known.
-    pub(crate) attributes: Vec<(String, Option<String>)>,
+    pub attributes: Vec<(String, Option<String>)>,
     /// True if names are compared without regard to case.
-    pub(crate) is_html: bool,
+    pub is_html: bool,
 }
 
 /// The places of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sites {
+pub struct Sites {
     /// The places, in the order of the reader.
-    pub(crate) sites: Vec<Site>,
+    pub sites: Vec<Site>,
     /// The elements, in the order of the text.
-    pub(crate) elements: Vec<Element>,
+    pub elements: Vec<Element>,
     /// The selectors of the rules, each as a list of alternatives with the rules around it.
-    pub(crate) rules: Vec<Vec<String>>,
+    pub rules: Vec<Vec<String>>,
     /// The number of places that could not be understood.
-    pub(crate) errors: usize,
+    pub errors: usize,
 }
 
 impl Sites {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Spelling, class::string};
-use crate::format::code::tree::SyntaxNode;
+use crate::code::tree::SyntaxNode;
 
 /// A property of a style object: its name in CSS, its value, and the way in which that is spelt.
 pub(super) type Declaration = (String, Range<usize>, Spelling);
@@ -73,7 +73,7 @@ fn name(key: &SyntaxNode<'_>) -> Option<String> {
 }
 
 /// The name in CSS of a property in camel case.
-pub(crate) fn css_name(name: &str) -> String {
+pub fn css_name(name: &str) -> String {
     if name.starts_with("--") {
         return name.to_owned();
     }

@@ -1,12 +1,12 @@
 //! Reads a text by its format.
 
 use super::{Format, Sites, markup, script, sheet};
-use crate::format::code::tree::{self, Base, Replaced};
+use crate::code::tree::{self, Base, Replaced};
 use base::{error::Error, pulse::Pulse};
 
 /// The places of a text; `invalid_input` if it can't be told apart what is text and what is a program. A program's tree is kept for
 /// `read_edited`.
-pub(crate) fn read(text: &str, format: Format, pulse: Pulse<'_>) -> Result<(Sites, Option<Base>), Error> {
+pub fn read(text: &str, format: Format, pulse: Pulse<'_>) -> Result<(Sites, Option<Base>), Error> {
     match format {
         Format::Markup(markup) => Ok((markup::read(text, markup, pulse)?, None)),
         Format::Script(language) => script::read(text, language, pulse),
@@ -15,7 +15,7 @@ pub(crate) fn read(text: &str, format: Format, pulse: Pulse<'_>) -> Result<(Site
 }
 
 /// The places of the second text, which is the first with one place replaced. They are those that `read` gives.
-pub(crate) fn read_edited(
+pub fn read_edited(
     (before, text): (&str, &str),
     format: Format,
     (base, replaced): (Option<&Base>, &Replaced),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Element, Site, Sites, Spelling, class, object};
-use crate::format::code::tree::{self, Base, SyntaxNode, Tree};
+use crate::code::tree::{self, Base, SyntaxNode, Tree};
 use base::{error::Error, language::Language, micro::Kind, pulse::Pulse};
 
 /// Reads a program. The tree is kept for edits of the text, if all of it was understood.

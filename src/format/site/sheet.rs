@@ -22,7 +22,7 @@ pub(super) fn read(text: &str, sheet: Sheet) -> Sites {
 }
 
 /// True if a text can stand as the value of a declaration: it ends every bracket and string, and begins nothing else.
-pub(crate) fn is_value(text: &str, sheet: Sheet) -> bool {
+pub fn is_value(text: &str, sheet: Sheet) -> bool {
     let mut at = 0;
     while at < text.len() {
         match step(text, at, sheet) {
@@ -317,7 +317,7 @@ fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
 }
 
 /// The selectors of a list, with single spaces.
-pub(crate) fn alternatives(list: &str) -> Vec<String> {
+pub fn alternatives(list: &str) -> Vec<String> {
     let (mut all, mut at, mut start) = (Vec::new(), 0, 0);
     while at < list.len() {
         match step(list, at, Sheet::Less) {

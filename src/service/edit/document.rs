@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use crate::format::{
-    code::tree::Base,
-    site::{self, Format, Sites},
-};
 use base::{
     error::Error,
     hash::Sha256,
     micro::{Handle, Kind},
     pulse::Pulse,
+};
+use format::{
+    code::tree::Base,
+    site::{self, Format, Sites},
 };
 
 /// A place in a text: a site, and the bytes of it that are meant.

@@ -1,11 +1,11 @@
 //! Keeps a new text to its place: it is on one line, and nothing in it ends the string, tag or declaration that it stands in.
 
 use super::document::{Document, Place};
-use crate::format::site::{Format, Markup, Site, Spelling, is_value};
 use base::{
     error::{self, Code, Error},
     micro::{Edit, Kind, Tool},
 };
+use format::site::{Format, Markup, Site, Spelling, is_value};
 
 /// The attributes of WAI-ARIA 1.3, without `aria-`.
 const ARIA: &[&str] = &[

@@ -6,14 +6,14 @@ use super::{
     document::{Document, Place},
     selector::Selector,
 };
-use crate::format::{
-    escape::Escape,
-    site::{Element, Site, Sites, Spelling, css_name},
-    value::Decoded,
-};
 use base::{
     error::{Code, Error},
     micro::{Edit, Find, Kind, Tool},
+};
+use format::{
+    escape::Escape,
+    site::{Element, Site, Sites, Spelling, css_name},
+    value::Decoded,
 };
 
 /// A request as far as it can be looked for in a text.

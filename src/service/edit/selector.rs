@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::format::site::{Element, alternatives};
 use base::error::{Code, Error};
+use format::site::{Element, alternatives};
 
 /// A list of selectors.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::format::document::{Document, edit::Edit, syntax::Syntax};
 use base::error::{Code, Error};
+use format::document::{Document, edit::Edit, syntax::Syntax};
 
 /// The syntax of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use super::document::{Document, Place};
-use crate::format::{
-    code::tree::Replaced,
-    site::{self, Element, Format, Markup, Site, Sites, Spelling},
-};
 use base::{
     error::{Code, Error},
     micro::{Edit, Kind, Tool},
     pulse::Pulse,
+};
+use format::{
+    code::tree::Replaced,
+    site::{self, Element, Format, Markup, Site, Sites, Spelling},
 };
 
 /// `invalid_input` if the new text would add, remove or move anything but its own place.

@@ -6,11 +6,11 @@ use super::{
     document::{Document, Place},
     place::{Wanted, selected},
 };
-use crate::format::site::{Site, Spelling};
 use base::{
     error::{Code, Error},
     micro::{Edit, Handle, Kind, Tool},
 };
+use format::site::{Site, Spelling};
 
 /// The lines above and below the target in which near misses are looked for.
 const NEAR: u64 = 5;

@@ -24,7 +24,7 @@ pub(super) struct Statement {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Table,
     ArrayTable,
     Pair,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use super::{Declaration, Role, Rules, around, is_field, root, text_of};
-use crate::format::name::facts::{Form, Kind, Meaning, Origin, Reach};
+use crate::name::facts::{Form, Kind, Meaning, Origin, Reach};
 
 pub(super) struct Go;
 

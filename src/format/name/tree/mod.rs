@@ -19,7 +19,7 @@ use super::{
     script::Change,
     word::Word,
 };
-use crate::format::code::tree::Tree;
+use crate::code::tree::Tree;
 use base::language::Language;
 
 /// A declaration of the name.
@@ -61,7 +61,7 @@ impl<'t> Declaration<'t> {
 /// A token of a name, or a word of a string that refers to code.
 struct Token<'t> {
     node: Node<'t>,
-    range: Range<usize>,
+    pub range: Range<usize>,
     is_text: bool,
 }
 
@@ -120,7 +120,7 @@ trait Rules {
 }
 
 /// The facts of a file; none for a language without rules.
-pub(crate) fn facts(language: Language, tree: &Tree, text: &str, change: Change<'_>) -> Option<Facts> {
+pub fn facts(language: Language, tree: &Tree, text: &str, change: Change<'_>) -> Option<Facts> {
     let rules: &dyn Rules = match language {
         Language::Go => &go::Go,
         Language::Java => &java::Java,

@@ -9,7 +9,7 @@ use super::{
     python_import::{imported_module, imports_texts},
     python_text, root, text_of,
 };
-use crate::format::name::{
+use crate::name::{
     facts::{Form, Kind, Meaning, Origin, Reach},
     word,
 };

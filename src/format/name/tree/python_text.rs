@@ -5,7 +5,7 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use super::{around, is_field, python_import::imported_module, root, text_of};
-use crate::format::name::word;
+use crate::name::word;
 
 /// Calls that repeat the name to which their result is assigned.
 const REPEATING: &[&str] =

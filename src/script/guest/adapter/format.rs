@@ -4,7 +4,7 @@ use rhai::{Dynamic, Engine, NativeCallContext};
 use serde_json::{Value, json};
 
 use crate::{
-    audit, format,
+    audit,
     script::guest::{
         bindings::{Host, Reply},
         value,

@@ -17,7 +17,8 @@ use flate2::read::GzDecoder;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{audit::code as audit, format::code as format};
+use crate::audit::code as audit;
+use ::format::code as format;
 use base::{error::Error, language::Language};
 
 /// A match as both sides give it: the rule, its bytes, and the bytes and the text of its edit.

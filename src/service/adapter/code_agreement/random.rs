@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Pattern, cases, of_object, of_pattern};
-use crate::format::code::tree::{self, SyntaxNode};
 use base::{language::Language, seed::Stream};
+use format::code::tree::{self, SyntaxNode};
 
 const STRICTNESSES: [&str; 6] = ["cst", "smart", "ast", "relaxed", "signature", "template"];
 

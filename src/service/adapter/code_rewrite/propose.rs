@@ -1,27 +1,25 @@
 //! Discovers and proposes: finds the matches of a pattern or of rules, and rewrites them.
 
 use super::params::{Params, Sources};
-use crate::{
-    format::code::{
-        file::{File, Found},
-        query::{Query, Words},
-        rewrite::{Rewritten, rewrite},
-        rule::Rules,
-        rule_test,
-        scan::Match,
-    },
-    service::adapter::{
-        Context, SYNTAX_ERROR,
-        contract::{Counts, Finding, Invocation, Proposal},
-        deadline::Deadline,
-        survey::{self, Look, Results, Surveyed, survey},
-    },
+use crate::service::adapter::{
+    Context, SYNTAX_ERROR,
+    contract::{Counts, Finding, Invocation, Proposal},
+    deadline::Deadline,
+    survey::{self, Look, Results, Surveyed, survey},
 };
 use base::{
     change::{Change, Content},
     error::Error,
     language::Language,
     path::RepoPath,
+};
+use format::code::{
+    file::{File, Found},
+    query::{Query, Words},
+    rewrite::{Rewritten, rewrite},
+    rule::Rules,
+    rule_test,
+    scan::Match,
 };
 
 /// The longest place of a finding, in characters.

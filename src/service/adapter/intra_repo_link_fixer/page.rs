@@ -9,13 +9,13 @@ use super::{
     reference::Reference,
     slug,
 };
-use crate::format::{
+use base::{error::Error, pulse::Pulse};
+use format::{
     html, markdown,
     outline::Outline,
     pieces::pieces,
     value::{Decoded, Value},
 };
-use base::{error::Error, pulse::Pulse};
 
 /// A heading in raw HTML.
 static RAW_HEADING: LazyLock<Regex> =

@@ -8,8 +8,8 @@ use super::{
     resolve::Rules,
     spelling::{self, Edit, Respelled},
 };
-use crate::format::outline::Outline;
 use base::{error::Error, pulse::Pulse};
+use format::outline::Outline;
 
 /// A file with repairs.
 #[derive(Debug, Default, PartialEq, Eq)]

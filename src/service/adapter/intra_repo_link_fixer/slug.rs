@@ -10,7 +10,7 @@ use std::{
 use regex::Regex;
 
 use super::params::Dialect;
-use crate::format::outline::{Heading, Part, Piece};
+use format::outline::{Heading, Part, Piece};
 
 /// Marks, decimal digits and connectors.
 static WORD: LazyLock<Regex> = LazyLock::new(|| class(r"^[\p{M}\p{Nd}\p{Pc}]"));

@@ -8,7 +8,7 @@ use super::{
     repair::Fix,
     resolve::{Rules, Target},
 };
-use crate::format::{escape::Escape, table::Form, value::Decoded};
+use format::{escape::Escape, table::Form, value::Decoded};
 
 /// New text for some bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

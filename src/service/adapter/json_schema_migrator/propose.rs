@@ -9,7 +9,6 @@ use super::{
     schema::Problem,
 };
 use crate::{
-    format::document::{Document, syntax::Syntax},
     service::adapter::{
         Context,
         contract::{Counts, Finding, Invocation, Mode, Proposal},
@@ -23,6 +22,7 @@ use base::{
     path::RepoPath,
     text::counted,
 };
+use format::document::{Document, syntax::Syntax};
 
 /// The number of findings in a message.
 const IN_MESSAGE: usize = 3;

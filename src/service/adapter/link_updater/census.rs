@@ -8,7 +8,7 @@ use std::{ops::Range, sync::LazyLock};
 use memchr::{memchr, memmem};
 
 use super::origin::Moves;
-use crate::format::{
+use format::{
     css,
     escape::Escape,
     foreign::{self, Foreign, Kind, Start},

@@ -7,8 +7,8 @@ use super::{
     origin::Moves,
     params::{Include, Params},
 };
-use crate::format::{css, escape::Escape, html, json, markdown, scan::Scan, text, xml};
 use base::{error::Error, path::RepoPath, pulse::Pulse};
+pub(super) use format::{css, escape::Escape, html, json, markdown, scan::Scan, text, xml};
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -129,8 +129,8 @@ pub(super) fn links_and_page_for_tests(
     }
     let mut links = Vec::new();
     for value in &found.values {
-        let decoded = crate::format::value::Decoded::new(&bytes[value.range.clone()], &value.escapes);
-        let pieces = crate::format::pieces::pieces(value.form, &decoded.text);
+        let decoded = ::format::value::Decoded::new(&bytes[value.range.clone()], &value.escapes);
+        let pieces = ::format::pieces::pieces(value.form, &decoded.text);
         links.extend(pieces.into_iter().map(|piece| decoded.text[piece].to_owned()));
     }
     let moves = Moves::compile(params).expect("the params mean something");

@@ -6,7 +6,7 @@ use super::{
     census::Census,
     origin::{self, Moves, Rewrite},
 };
-use crate::format::{
+use ::format::{
     pieces::pieces,
     scan::{Scan, Scanner},
     value::{Decoded, Value},
@@ -149,7 +149,7 @@ impl Written {
             Some(rewrite) => rewrite.cleaned.as_str().into(),
             None => origin::cleaned(&decoded.text[range.clone()]),
         });
-        let found = crate::format::pieces::pieces(value.form, &new.text).into_iter();
+        let found = ::format::pieces::pieces(value.form, &new.text).into_iter();
         self.is_odd |= !found.map(|range| origin::cleaned(&new.text[range])).eq(meant);
         Ok(())
     }

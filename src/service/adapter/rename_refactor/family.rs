@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{page::Family, places::Places, refusal::Refusal, world::World};
-use crate::format::{
+use base::{error::Error, language::Language, path::RepoPath};
+use format::{
     code::tree,
     name::kin::{self, Base, Class},
 };
-use base::{error::Error, language::Language, path::RepoPath};
 
 const UNKNOWN: &str = "unknown";
 

@@ -1,9 +1,7 @@
 //! The places of a name that edits change, with the text that each of them gets.
 
-use crate::{
-    format::name::{facts::Form, token::Token},
-    system::language_server::Edit,
-};
+use crate::system::language_server::Edit;
+use format::name::{facts::Form, token::Token};
 
 /// The text of a place that gets a form.
 pub(super) fn text(form: Form, (from, to): (&str, &str)) -> String {

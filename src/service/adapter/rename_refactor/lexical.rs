@@ -7,11 +7,11 @@ use super::{
     refusal::Refusal,
     world::World,
 };
-use crate::format::name::{
+use base::error::Error;
+use format::name::{
     facts::Form,
     token::{Class, Part, Token},
 };
-use base::error::Error;
 
 /// The word of the record for this engine.
 pub(super) const NAME: &str = "lexical";

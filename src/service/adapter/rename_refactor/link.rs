@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{page::Family, places::End, world::World};
-use crate::format::name::facts::{Export, Origin};
 use base::error::Error;
+use format::name::facts::{Export, Origin};
 
 /// The endings of scripts, in the order in which a module without ending is looked for.
 const SCRIPTS: &[&str] = &[".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"];

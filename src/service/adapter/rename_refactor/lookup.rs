@@ -4,14 +4,14 @@ use super::{
     page::{Family, Page},
     world::World,
 };
-use crate::format::{
+use base::{error::Error, language::Language, path::RepoPath};
+use format::{
     code::tree,
     name::{
         built,
         token::{Class, Token},
     },
 };
-use base::{error::Error, language::Language, path::RepoPath};
 
 /// The reason against a new name at a string that is the name.
 pub(super) const NAMED: &str = "a string names it";

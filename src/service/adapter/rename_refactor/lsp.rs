@@ -17,17 +17,15 @@ use super::{
     scope,
     world::World,
 };
-use crate::{
-    format::name::{
-        facts::{Facts, Form, Group, Meaning, Reach, Site},
-        token::{Class, Part, Token},
-    },
-    system::language_server::{Caller, Client, Definition, Edits},
-};
+use crate::system::language_server::{Caller, Client, Definition, Edits};
 use base::{
     error::{Code, Error},
     language::Language,
     path::RepoPath,
+};
+use format::name::{
+    facts::{Facts, Form, Group, Meaning, Reach, Site},
+    token::{Class, Part, Token},
 };
 
 /// The word of the record for this engine.

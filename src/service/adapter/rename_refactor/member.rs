@@ -9,17 +9,15 @@ use super::{
     refusal::Refusal,
     world::World,
 };
-use crate::{
-    format::{
-        code::tree,
-        name::{
-            side::{self, Side},
-            token::Class,
-        },
-    },
-    system::language_server::{Client, Errors},
-};
+use crate::system::language_server::{Client, Errors};
 use base::{error::Error, language::Language, path::RepoPath};
+use format::{
+    code::tree,
+    name::{
+        side::{self, Side},
+        token::Class,
+    },
+};
 
 const MEANING: &str = "other_meaning";
 const UNKNOWN: &str = "unknown";

@@ -1,6 +1,7 @@
 //! A file that holds the name: its tokens and their meanings.
 
-use crate::format::{
+use base::{error::Error, language::Language, path::RepoPath, pulse::Pulse};
+use format::{
     code::tree,
     name::{
         documentation,
@@ -11,7 +12,6 @@ use crate::format::{
         word::Word,
     },
 };
-use base::{error::Error, language::Language, path::RepoPath, pulse::Pulse};
 
 /// A file that holds the name.
 #[derive(Debug)]

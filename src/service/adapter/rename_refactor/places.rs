@@ -5,7 +5,8 @@ use std::{
     ops::Range,
 };
 
-use crate::{format::name::facts::Form, system::language_server::Asked};
+use crate::system::language_server::Asked;
+use format::name::facts::Form;
 
 /// The end of the way that an import leads.
 #[derive(Clone, Debug, PartialEq, Eq)]

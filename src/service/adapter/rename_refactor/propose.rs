@@ -12,20 +12,18 @@ use super::{
     scope,
     world::{Marks, World},
 };
-use crate::{
-    format::name::{reserved, script::Change, token::Class, word::Word},
-    service::adapter::{
-        Context,
-        contract::{self, Counts, Finding, Invocation, Proposal},
-        deadline::Deadline,
-        survey::{Look, Results, Survey, survey},
-    },
+use crate::service::adapter::{
+    Context,
+    contract::{self, Counts, Finding, Invocation, Proposal},
+    deadline::Deadline,
+    survey::{Look, Results, Survey, survey},
 };
 use base::{
     change::Stamp,
     error::{Code, Error},
     language::Language,
 };
+use format::name::{reserved, script::Change, token::Class, word::Word};
 
 /// The number of remaining places that a proposal lists.
 const LISTED: usize = 200;

@@ -11,12 +11,12 @@ use super::{
     refusal::refuse,
     world::World,
 };
-use crate::format::name::{facts::Form, token::Class};
 use base::{
     change::{Change, Content, Stamp},
     error::{Code, Error},
     path::RepoPath,
 };
+use format::name::{facts::Form, token::Class};
 
 /// Numbers by class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,14 +11,14 @@ use super::{
     refusal::{Refusal, refuse},
     world::World,
 };
-use crate::format::name::{
-    facts::{Facts, Form, Group, Loose, Meaning, Origin, Reach},
-    token::Class,
-    word::Word,
-};
 use base::{
     error::{Code, Error},
     language::Language,
+};
+use format::name::{
+    facts::{Facts, Form, Group, Loose, Meaning, Origin, Reach},
+    token::Class,
+    word::Word,
 };
 
 /// The word of the record for this engine.

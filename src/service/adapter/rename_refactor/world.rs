@@ -11,15 +11,15 @@ use super::{
     places::End,
 };
 use crate::{
-    format::name::{
-        facts::Facts,
-        script::{self, Change},
-        word::Word,
-    },
     service::adapter::{Context, deadline::Deadline},
     system::workspace::{self, Globs},
 };
 use base::{error::Error, path::RepoPath};
+use format::name::{
+    facts::Facts,
+    script::{self, Change},
+    word::Word,
+};
 
 /// Larger files outside of the target are not read, in bytes.
 const LARGEST: u64 = 64 << 20;

@@ -10,7 +10,7 @@ use super::super::{
     params::Dialect,
     slug,
 };
-use crate::format::{
+use format::{
     outline::{Part, Piece},
     text,
 };

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::pointer;
-use crate::format::document::edit::Edit;
+use format::document::edit::Edit;
 
 /// Gives the text of a scalar, as the file spells it.
 pub(in super::super) type Texts<'d> = &'d dyn Fn(&str) -> Option<&'d str>;

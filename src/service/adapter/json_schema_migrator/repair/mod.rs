@@ -28,8 +28,8 @@ use super::{
     pointer,
     schema::{Problem, Schema},
 };
-use crate::format::document::edit::Edit;
 use base::{error::Error, path::RepoPath};
+use format::document::edit::Edit;
 
 /// The schemas and fixes of an invocation.
 pub(super) struct Plan<'p> {

@@ -53,7 +53,7 @@ fn stopped_after(pulses: u32, page: &[u8]) -> [Option<Code>; 2] {
         asked.set(asked.get() + 1);
         if asked.get() > pulses { Err(Error::new(Code::Cancelled, "stop")) } else { Ok(()) }
     };
-    let proposing = crate::format::html::scan(page, false, &pulse).err();
+    let proposing = format::html::scan(page, false, &pulse).err();
     asked.set(0);
     let verifying = verify::read_for_tests(page, &pulse).err();
     [proposing, verifying].map(|error| error.map(|error| error.code()))
