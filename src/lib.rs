@@ -44,7 +44,6 @@
 
 #![deny(missing_docs)]
 
-mod audit;
 #[doc(hidden)]
 pub use ::base;
 pub mod face;

@@ -39,7 +39,7 @@ struct Reader<'a, 'p> {
 }
 
 /// Reads a style sheet, or the content of a style attribute.
-pub(crate) fn read(bytes: &[u8], page: &mut Page) {
+pub fn read(bytes: &[u8], page: &mut Page) {
     let mut reader = Reader { bytes, at: 0, copied: 0, open: Vec::new(), rule: Rule::None, page };
     while reader.at < bytes.len() {
         reader.token();

@@ -17,23 +17,23 @@ const MOST_OPEN: usize = 32;
 
 /// A place that resembles a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Candidate {
+pub struct Candidate {
     /// Its destination, without brackets.
-    pub(crate) place: Range<usize>,
+    pub place: Range<usize>,
     /// From the beginning of its line to the end of its title.
-    pub(crate) whole: Range<usize>,
+    pub whole: Range<usize>,
     /// True if another one may begin in its destination.
     pub(crate) is_outer: bool,
 }
 
 /// Placeholders for the parser's input.
-pub(crate) struct Marks {
+pub struct Marks {
     /// A text that the file does not contain.
     head: String,
 }
 
 /// Every possible place of a definition's destination: a definition begins its line, after marks of containers.
-pub(crate) fn candidates(source: &str) -> Vec<Candidate> {
+pub fn candidates(source: &str) -> Vec<Candidate> {
     let bytes = source.as_bytes();
     let mut found = Vec::new();
     let mut line = 0;
@@ -153,14 +153,14 @@ fn title(bytes: &[u8]) -> usize {
 
 impl Marks {
     /// Marks for a file.
-    pub(crate) fn new(source: &str) -> Self {
+    pub fn new(source: &str) -> Self {
         let head = (0..).map(|n: u32| format!("q{n}z")).find(|head| !source.contains(head.as_str()));
         Marks { head: head.unwrap_or_default() }
     }
 
     /// The text with a mark in place of each destination, of each `&`, and before the scheme of a possible URL in angle
     /// brackets. Their spelling is not decoded, and is known afterwards.
-    pub(crate) fn set(&self, source: &str, places: &[&Candidate]) -> String {
+    pub fn set(&self, source: &str, places: &[&Candidate]) -> String {
         let mut marked = String::with_capacity(source.len());
         let mut copied = 0;
         for (n, Candidate { place, .. }) in places.iter().enumerate() {
@@ -212,12 +212,12 @@ impl Marks {
     }
 
     /// The number of the mark if a text is one.
-    pub(crate) fn whole(&self, text: &str) -> Option<usize> {
+    pub fn whole(&self, text: &str) -> Option<usize> {
         text.strip_prefix(&self.head)?.strip_suffix('z')?.parse().ok()
     }
 
     /// The numbers of marks that turn up in a text, or in another place than a definition.
-    pub(crate) fn find(&self, value: &NodeValue, found: &mut BTreeSet<usize>) {
+    pub fn find(&self, value: &NodeValue, found: &mut BTreeSet<usize>) {
         let mut look = |text: &str| {
             for (at, _) in text.match_indices(&self.head) {
                 let digits = text[at + self.head.len()..].split('z').next();

@@ -8,7 +8,7 @@ use super::{
 };
 
 /// Reads a file; a file that is not JSON was to be left alone.
-pub(crate) fn read_file(bytes: &[u8], page: &mut Page) {
+pub fn read_file(bytes: &[u8], page: &mut Page) {
     if !read(bytes, page) {
         page.doubt("it is no JSON, so it was to be left alone");
     }

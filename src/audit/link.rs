@@ -2,11 +2,11 @@
 
 /// A URL from a page, decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Link(pub(crate) Vec<u8>);
+pub struct Link(pub Vec<u8>);
 
 impl Link {
     /// The text, for messages.
-    pub(crate) fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         String::from_utf8_lossy(&self.0).escape_debug().to_string()
     }
 }

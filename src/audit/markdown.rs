@@ -26,7 +26,7 @@ const NOT_TEXT: &str = "it is no UTF-8, so it was to be left alone";
 const UNREAD: &str = "its definitions of links can be read in several ways, so it was to be left alone";
 
 /// Reads a file; an error if `pulse` gives one.
-pub(crate) fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error> {
+pub fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error> {
     let Ok(source) = std::str::from_utf8(bytes) else {
         page.doubt(NOT_TEXT);
         page.note(b'v', bytes);

@@ -10,10 +10,10 @@ use comrak::{
 pub(crate) type Heading = (u8, String, usize);
 
 /// A link or an image: its destination, and its line from 1.
-pub(crate) type Link = (String, usize);
+pub type Link = (String, usize);
 
 /// The headings of a Markdown text.
-pub(crate) fn headings(text: &str) -> Vec<Heading> {
+pub fn headings(text: &str) -> Vec<Heading> {
     read(text, |node| match &node.data().value {
         NodeValue::Heading(heading) => {
             let mut text = String::new();
@@ -32,7 +32,7 @@ pub(crate) fn headings(text: &str) -> Vec<Heading> {
 }
 
 /// The links and images of a Markdown text.
-pub(crate) fn links(text: &str) -> Vec<Link> {
+pub fn links(text: &str) -> Vec<Link> {
     read(text, |node| match &node.data().value {
         NodeValue::Link(link) | NodeValue::Image(link) => Some((link.url.clone(), node.data().sourcepos.start.line)),
         _ => None,

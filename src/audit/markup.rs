@@ -30,7 +30,7 @@ const UNFINISHED: &[html5gum::Error] = &[
 const MENDED: &str = "browsers may see other tags in it, so it was to be left alone";
 
 /// Reads a page, or a part of one; an error if `pulse` gives one.
-pub(crate) fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error> {
+pub fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error> {
     read_part((bytes, Some(0)), false, pulse, page)
 }
 

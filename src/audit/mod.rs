@@ -3,20 +3,20 @@
 //! They find the links of a file, or the matches of a rule in code, and keep everything else for comparison. Neither room names the
 //! other, so that a mistake of one reader is not repeated by the other.
 
-pub(crate) mod code;
-pub(crate) mod css;
-pub(crate) mod definition;
-pub(crate) mod document;
-pub(crate) mod json;
-pub(crate) mod link;
-pub(crate) mod markdown;
-pub(crate) mod markdown_outline;
-pub(crate) mod markup;
-pub(crate) mod page;
-pub(crate) mod spelling;
-pub(crate) mod text;
-pub(crate) mod word;
-pub(crate) mod xml;
+pub mod code;
+pub mod css;
+pub mod definition;
+pub mod document;
+pub mod json;
+pub mod link;
+pub mod markdown;
+pub mod markdown_outline;
+pub mod markup;
+pub mod page;
+pub mod spelling;
+pub mod text;
+pub mod word;
+pub mod xml;
 
 mod attribute;
 mod bare_url;

@@ -9,7 +9,7 @@ use super::{
 
 /// The URLs that are links of HTML.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Subject {
+pub enum Subject {
     /// Those in the attributes of elements that the standards know.
     #[default]
     Web,
@@ -19,25 +19,25 @@ pub(crate) enum Subject {
 
 /// The contents of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Page {
+pub struct Page {
     /// Every URL in a place for one, relative ones too, in reading order.
-    pub(crate) links: Vec<Link>,
+    pub links: Vec<Link>,
     /// The place of each link in a page whose rest is not kept; none for one that is spelled out.
-    pub(crate) places: Vec<Option<usize>>,
+    pub places: Vec<Option<usize>>,
     /// Everything else: tags, text, comments, other attributes, the text around the URLs.
-    pub(crate) rest: Vec<u8>,
+    pub rest: Vec<u8>,
     /// The reason to leave it alone, if any.
-    pub(crate) doubt: Option<&'static str>,
+    pub doubt: Option<&'static str>,
     /// The place of each link, also of one that is spelled out, if the subject is the tree.
-    pub(crate) spans: Vec<Option<Range<usize>>>,
+    pub spans: Vec<Option<Range<usize>>>,
     /// The values of `id` attributes, and the names of `a` elements.
-    pub(crate) anchors: Vec<Vec<u8>>,
+    pub anchors: Vec<Vec<u8>>,
     /// The URLs that are links.
-    pub(crate) subject: Subject,
+    pub subject: Subject,
     /// True if JSON-LD is read.
-    pub(crate) json_ld: bool,
+    pub json_ld: bool,
     /// True if only links and their places are needed.
-    pub(crate) is_brief: bool,
+    pub is_brief: bool,
 }
 
 impl Page {

@@ -9,7 +9,7 @@ const LONGEST_NAME: usize = 40;
 
 /// One kind of spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Layer {
+pub enum Layer {
     /// `&amp;`, `&#38;`; and each line end is one character.
     References,
     /// `\26 `, `\&`.
@@ -24,9 +24,9 @@ pub(crate) enum Layer {
 
 /// Decoded bytes with their places in the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spelled {
+pub struct Spelled {
     /// The decoded bytes.
-    pub(crate) bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
     /// The beginning and end of the spelling of each.
     places: Vec<(usize, usize)>,
 }
@@ -38,12 +38,12 @@ impl Spelled {
     }
 
     /// Decodes the layers, the outermost first.
-    pub(crate) fn decode(bytes: &[u8], layers: &[Layer]) -> Self {
+    pub fn decode(bytes: &[u8], layers: &[Layer]) -> Self {
         layers.iter().fold(Spelled::plain(bytes), |spelled, layer| spelled.take_off(*layer))
     }
 
     /// The raw bytes that spell a range of the decoded ones.
-    pub(crate) fn raw(&self, range: Range<usize>) -> Range<usize> {
+    pub fn raw(&self, range: Range<usize>) -> Range<usize> {
         let start = self.places.get(range.start).map_or_else(|| self.end(), |place| place.0);
         let end = if range.is_empty() { start } else { self.places[range.end - 1].1 };
         start..end
@@ -114,7 +114,7 @@ fn push(out: &mut Vec<u8>, number: u32) {
 }
 
 /// The number at the beginning of the bytes, and the number of its digits.
-pub(crate) fn number(bytes: &[u8], radix: u32, most: usize) -> (u32, usize) {
+pub fn number(bytes: &[u8], radix: u32, most: usize) -> (u32, usize) {
     let digits = bytes.iter().take(most).map_while(|byte| char::from(*byte).to_digit(radix));
     digits.fold((0, 0), |(n, count), digit| (n.saturating_mul(radix).saturating_add(digit), count + 1))
 }

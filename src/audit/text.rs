@@ -3,7 +3,7 @@
 use super::page::Page;
 
 /// Reads a text file, or the front matter of another.
-pub(crate) fn read(bytes: &[u8], page: &mut Page) {
+pub fn read(bytes: &[u8], page: &mut Page) {
     page.take(bytes, &urls(bytes));
 }
 

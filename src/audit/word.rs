@@ -9,7 +9,7 @@ use base::{error::Error, language::Language, pulse::Pulse};
 
 /// The class of a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Class {
+pub enum Class {
     /// Code.
     Code,
     /// A string, a regular expression, or the text of markup.
@@ -20,15 +20,15 @@ pub(crate) enum Class {
 
 /// A text as its grammar reads it, which tells the class of every byte.
 #[derive(Clone, Debug)]
-pub(crate) struct Classes {
+pub struct Classes {
     tree: Tree,
     /// The number of its syntax errors.
-    pub(crate) errors: u64,
+    pub errors: u64,
 }
 
 impl Classes {
     /// The class at a byte: that of the innermost node there that has one.
-    pub(crate) fn at(&self, byte: usize) -> Class {
+    pub fn at(&self, byte: usize) -> Class {
         let mut cursor = self.tree.walk();
         let mut found = Class::Code;
         loop {
@@ -43,7 +43,7 @@ impl Classes {
 }
 
 /// The places of a word that no letter, digit or `_` touches, in order; `$` is a letter in scripts and in Java.
-pub(crate) fn places(language: Language, text: &str, word: &str) -> Vec<Range<usize>> {
+pub fn places(language: Language, text: &str, word: &str) -> Vec<Range<usize>> {
     let is_letter = |c: char| match c {
         '$' => ["javascript", "typescript", "tsx", "java"].contains(&language.name()),
         _ => c == '_' || c.is_alphanumeric(),
@@ -56,7 +56,7 @@ pub(crate) fn places(language: Language, text: &str, word: &str) -> Vec<Range<us
 }
 
 /// The classes of a text. An error is that of `pulse`, or a grammar that can't be used.
-pub(crate) fn classes(language: Language, text: &str, pulse: Pulse<'_>) -> Result<Classes, Error> {
+pub fn classes(language: Language, text: &str, pulse: Pulse<'_>) -> Result<Classes, Error> {
     let tree = tree::parse(language, text, pulse)?;
     let errors = tree::errors_of(&tree);
     Ok(Classes { tree, errors })

@@ -46,7 +46,7 @@ enum Kind {
 }
 
 /// Reads a file; an error if `pulse` gives one.
-pub(crate) fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error> {
+pub fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error> {
     let text = std::str::from_utf8(bytes).ok().filter(|text| is_plain(text) && is_bounded(bytes));
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let document = text.and_then(|text| Document::parse_with_options(text, options).ok());

@@ -41,7 +41,7 @@ struct Open<'a> {
 }
 
 #[derive(Debug, Default)]
-struct Document<'a> {
+pub struct Document<'a> {
     text: &'a str,
     json_ld: bool,
     /// The headings and ids, where an outline is wanted.

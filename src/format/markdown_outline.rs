@@ -13,7 +13,7 @@ const OPTIONS: Options = Options::ENABLE_TABLES
 pub(crate) type Heading = (u8, String, usize);
 
 /// A link or an image: its destination, and its line from 1.
-pub(crate) type Link = (String, usize);
+pub type Link = (String, usize);
 
 /// The headings of a Markdown text.
 pub fn headings(text: &str) -> Vec<Heading> {

@@ -58,7 +58,7 @@ struct Attribute<'a> {
 }
 
 #[derive(Debug, Default)]
-struct Document<'a> {
+pub struct Document<'a> {
     xml: &'a str,
     vocabulary: Option<(Vocabulary, Cow<'a, str>)>,
     open: Vec<Open<'a>>,

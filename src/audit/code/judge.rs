@@ -18,11 +18,11 @@ use super::{
 
 /// New text in place of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Edit {
+pub struct Edit {
     /// The replaced bytes.
-    pub(crate) range: std::ops::Range<usize>,
+    pub range: std::ops::Range<usize>,
     /// The new text.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 /// A file, and the rules that a rule can refer to.

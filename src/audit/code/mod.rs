@@ -9,10 +9,10 @@
 //! - Matching: `judge` judges nodes by rules, `unify` by patterns, and `binding` holds variables.
 //! - Writing: `template` and `transform` make texts, and `layout` indents them.
 
-pub(crate) mod rewrite;
-pub(crate) mod rules;
-pub(crate) mod scan;
-pub(crate) mod source;
+pub mod rewrite;
+pub mod rules;
+pub mod scan;
+pub mod source;
 pub(crate) mod tree;
 
 mod binding;

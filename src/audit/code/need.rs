@@ -96,7 +96,7 @@ fn whole_word(regex: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::code::pattern::Pattern;
+    use crate::code::pattern::Pattern;
     use base::language::Language;
 
     fn may_match(pattern: &str, text: &str) -> bool {

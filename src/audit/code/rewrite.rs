@@ -17,18 +17,18 @@ const MOST_GROWTH: (usize, usize) = (1 << 17, 8);
 
 /// A rewritten text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Rewritten {
+pub struct Rewritten {
     /// The new text.
-    pub(crate) text: String,
+    pub text: String,
     /// The number of edits of all passes.
-    pub(crate) edits: u64,
+    pub edits: u64,
     /// The reading of the new text, in which nothing is left to rewrite.
-    pub(crate) scan: Scan,
+    pub scan: Scan,
 }
 
 /// Rewrites a text that was read before; none if nothing changes. `invalid_input` if the rules would go on for ever, or
 /// would end a script within a page.
-pub(crate) fn rewritten(
+pub fn rewritten(
     source: &Source<'_>,
     (text, first): (&str, &Scan),
     pulse: Pulse<'_>,

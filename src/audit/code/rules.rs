@@ -11,12 +11,12 @@ use super::{
     reader::wrong,
     rule::{Config, Utilities},
 };
-use crate::audit::document::{self, Document};
+use crate::document::{self, Document};
 use base::{error::Error, language::Language};
 
 /// Rules of ast-grep. What the proposer refuses may be accepted here, such as a fix with an unknown variable.
 #[derive(Debug)]
-pub(crate) struct Rules {
+pub struct Rules {
     /// Each rule with the words that it needs.
     configs: Vec<(Config, Need)>,
     pub(super) utilities: Utilities,
@@ -27,22 +27,22 @@ pub(crate) struct Rules {
 
 /// A pattern with its surroundings.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PatternText<'a> {
+pub struct PatternText<'a> {
     /// The language.
-    pub(crate) language: Language,
+    pub language: Language,
     /// The code, with `$NAME` for any node and `$$$NAME` for any number of them.
-    pub(crate) pattern: &'a str,
+    pub pattern: &'a str,
     /// The kind of node within the code that is the pattern itself.
-    pub(crate) selector: Option<&'a str>,
+    pub selector: Option<&'a str>,
     /// The name of a strictness.
-    pub(crate) strictness: Option<&'a str>,
+    pub strictness: Option<&'a str>,
     /// The new text, with the same variables.
-    pub(crate) fix: Option<&'a str>,
+    pub fix: Option<&'a str>,
 }
 
 impl Rules {
     /// The rule of a pattern. `invalid_input` if it is no code of its language.
-    pub(crate) fn of_pattern(text: PatternText<'_>) -> Result<Self, Error> {
+    pub fn of_pattern(text: PatternText<'_>) -> Result<Self, Error> {
         let PatternText { language, pattern, selector, strictness, fix } = text;
         if Pattern::parse(language, pattern, selector)?.is_error() {
             return Err(wrong(format!("the pattern `{pattern}` can't be used for {}: syntax error", language.name())));
@@ -55,14 +55,14 @@ impl Rules {
     }
 
     /// The rule of a rule object, as it stands below `rule` in YAML.
-    pub(crate) fn of_object(language: Language, rule: &Value, fix: Option<&str>) -> Result<Self, Error> {
+    pub fn of_object(language: Language, rule: &Value, fix: Option<&str>) -> Result<Self, Error> {
         let value = json!({"language": language.name(), "rule": rule, "fix": fix});
         let rules = Self::of_values(vec![("pattern".to_owned(), value)], &[])?;
         Ok(Rules { is_suppressible: false, ..rules })
     }
 
     /// The rules of texts in YAML, one a document, with the utilities that they refer to. Rules that are `off` are left out.
-    pub(crate) fn parse(texts: &[String], utilities: &[String]) -> Result<Self, Error> {
+    pub fn parse(texts: &[String], utilities: &[String]) -> Result<Self, Error> {
         let mut values = Vec::new();
         for text in texts {
             values.extend(documents(text)?.into_iter().map(|document| (name(text, &document), document.value)));
@@ -110,7 +110,7 @@ impl Rules {
     }
 
     /// The languages of the rules.
-    pub(crate) fn languages(&self) -> &BTreeSet<Language> {
+    pub fn languages(&self) -> &BTreeSet<Language> {
         &self.languages
     }
 }

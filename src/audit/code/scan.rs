@@ -19,24 +19,24 @@ const NODES_PER_PULSE: usize = 256;
 
 /// A match of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Match {
+pub struct Match {
     /// The rule's name.
-    pub(crate) rule: String,
+    pub rule: String,
     /// Its bytes.
-    pub(crate) range: Range<usize>,
+    pub range: Range<usize>,
     /// The edit of its rule; none if the rule has no fix.
-    pub(crate) edit: Option<Edit>,
+    pub edit: Option<Edit>,
     /// The texts that would end the code within a page that the match stands in; none outside of such code.
     pub(crate) ends: &'static [&'static str],
 }
 
 /// The results of one reading of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Scan {
+pub struct Scan {
     /// Every match, in the order of the text; nested ones too.
-    pub(crate) matches: Vec<Match>,
+    pub matches: Vec<Match>,
     /// The number of syntax errors.
-    pub(crate) errors: u64,
+    pub errors: u64,
 }
 
 /// Finds every match in one tree of a text. `path` decides which rules concern the file.

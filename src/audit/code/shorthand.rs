@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::reader::wrong;
-use crate::audit::document::{self, Syntax};
+use crate::document::{self, Syntax};
 use base::error::Error;
 
 /// The name of the transform and its members, as they stand in the long form.

@@ -9,7 +9,7 @@ use super::{
 use base::{error::Error, language::Language, pulse::Pulse};
 
 /// A file and its rules.
-pub(crate) struct Source<'r> {
+pub struct Source<'r> {
     path: &'r str,
     language: Language,
     rules: Vec<(Language, &'r Rules)>,
@@ -17,7 +17,7 @@ pub(crate) struct Source<'r> {
 
 impl<'r> Source<'r> {
     /// The file at a path. `rules` has the rules of each language.
-    pub(crate) fn new(path: &'r str, language: Language, rules: &'r [(Language, Rules)]) -> Self {
+    pub fn new(path: &'r str, language: Language, rules: &'r [(Language, Rules)]) -> Self {
         let is_its = |of: &Language| *of == language || language.embedded().contains(of);
         let rules = rules.iter().filter(|(of, _)| is_its(of)).map(|(of, rules)| (*of, rules)).collect();
         Source { path, language, rules }
@@ -29,17 +29,17 @@ impl<'r> Source<'r> {
     }
 
     /// True if there are rules for a language of the file.
-    pub(crate) fn has_rules(&self) -> bool {
+    pub fn has_rules(&self) -> bool {
         !self.rules.is_empty()
     }
 
     /// True if a rule may match in a text.
-    pub(crate) fn concern(&self, text: &str) -> bool {
+    pub fn concern(&self, text: &str) -> bool {
         self.rules.iter().any(|(language, rules)| rules.concern(self.path, *language, text))
     }
 
     /// Parses a text, finds every match and counts the syntax errors, also of code within it that has rules.
-    pub(crate) fn scan(&self, text: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
+    pub fn scan(&self, text: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
         let tree = tree::parse(self.language, text, pulse)?;
         let mut all = Scan { errors: tree::errors_of(&tree), matches: Vec::new() };
         if let Some(rules) = self.rules_of(self.language) {

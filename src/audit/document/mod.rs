@@ -11,14 +11,14 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-pub(crate) use self::outside::{Cut, outside};
+pub use self::outside::{Cut, outside};
 
 /// The depth of values that is read.
 const DEEPEST: usize = 128;
 
 /// The syntax of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Syntax {
+pub enum Syntax {
     /// RFC 8259.
     Json,
     /// JSON with comments and trailing commas.
@@ -33,30 +33,30 @@ pub(crate) enum Syntax {
 
 /// A key or a scalar in the text. Containers have none of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Atom {
+pub struct Atom {
     /// The pointer of the value or member.
-    pub(crate) pointer: String,
+    pub pointer: String,
     /// True for the key of the member, false for the value.
-    pub(crate) is_key: bool,
+    pub is_key: bool,
     /// The place in the text.
-    pub(crate) range: Range<usize>,
+    pub range: Range<usize>,
     /// For a key on the way to a member, as in a header of TOML: the member, with which it goes.
     pub(crate) owner: Option<String>,
 }
 
 /// A document that was read.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Document {
+pub struct Document {
     /// The value.
-    pub(crate) value: Value,
+    pub value: Value,
     /// Its keys and scalars, in the order of the text.
-    pub(crate) atoms: Vec<Atom>,
+    pub atoms: Vec<Atom>,
     /// The objects and arrays in brackets or braces, with their places in the text.
     pub(crate) brackets: Vec<(String, Range<usize>)>,
 }
 
 /// Reads a text; the error is the reason that it is not of its syntax.
-pub(crate) fn read(syntax: Syntax, text: &str) -> Result<Document, String> {
+pub fn read(syntax: Syntax, text: &str) -> Result<Document, String> {
     let mut document = match syntax {
         Syntax::Json | Syntax::Jsonc | Syntax::Json5 => json::read(syntax, text)?,
         Syntax::Yaml => yaml::read(text)?,
@@ -72,7 +72,7 @@ pub(crate) fn read_stream(text: &str) -> Result<Vec<Document>, String> {
 }
 
 /// The line of a byte, from 1.
-pub(crate) fn line(text: &str, at: usize) -> u64 {
+pub fn line(text: &str, at: usize) -> u64 {
     let newlines = text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count();
     newlines as u64 + 1
 }

@@ -11,7 +11,7 @@ use super::{Atom, Document, Syntax};
 
 /// A place that may differ.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Cut {
+pub enum Cut {
     /// A member or item with its name and all that it holds.
     Member(String),
     /// A member that went elsewhere: the comments in it went along.
@@ -116,7 +116,7 @@ fn above(place: &str) -> impl Iterator<Item = &str> {
 /// Keys and scalars that stay have to be spelled as before and in the same order. All between two of them has to be the same too,
 /// unless a cut lies there; then it may be different punctuation and space. No comment may be new, and none may go but those
 /// within a value that goes, and behind a member that goes, on its last line.
-pub(crate) fn outside(
+pub fn outside(
     syntax: Syntax,
     (before, old, old_cuts): (&str, &Document, &[Cut]),
     (after, new, new_cuts): (&str, &Document, &[Cut]),

@@ -18,7 +18,7 @@ use base::{
 
 /// A document of tests, or of snapshots.
 #[derive(Debug, Deserialize)]
-struct Document {
+pub struct Document {
     /// The rule's name.
     id: String,
     #[serde(default)]

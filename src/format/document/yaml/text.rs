@@ -18,7 +18,7 @@ pub(super) enum Text {
 }
 
 /// One value to be written: a cell, or a value that has none yet.
-enum Source<'v> {
+pub(super) enum Source<'v> {
     Cell(usize),
     Fresh(&'v Value),
 }

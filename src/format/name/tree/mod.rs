@@ -23,7 +23,7 @@ use crate::code::tree::Tree;
 use base::language::Language;
 
 /// A declaration of the name.
-struct Declaration<'t> {
+pub struct Declaration<'t> {
     /// The node in which the name is bound.
     scope: Node<'t>,
     /// The bytes from which on, and up to which, the binding is seen.
@@ -66,7 +66,7 @@ struct Token<'t> {
 }
 
 /// The role of a token.
-enum Role<'t> {
+pub enum Role<'t> {
     Declares(Declaration<'t>),
     Refers(Form),
     /// A member, a label, or another name that needs no binding.
@@ -83,7 +83,7 @@ impl Role<'_> {
 }
 
 /// The rules of a language.
-trait Rules {
+pub trait Rules {
     /// The role of a token.
     fn role<'t>(&self, node: Node<'t>, text: &str) -> Role<'t>;
 

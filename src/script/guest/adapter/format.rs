@@ -3,12 +3,9 @@
 use rhai::{Dynamic, Engine, NativeCallContext};
 use serde_json::{Value, json};
 
-use crate::{
-    audit,
-    script::guest::{
-        bindings::{Host, Reply},
-        value,
-    },
+use crate::script::guest::{
+    bindings::{Host, Reply},
+    value,
 };
 use base::error::{Code, Error};
 

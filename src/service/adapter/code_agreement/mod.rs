@@ -17,7 +17,7 @@ use flate2::read::GzDecoder;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::audit::code as audit;
+use ::audit::code as audit;
 use ::format::code as format;
 use base::{error::Error, language::Language};
 

@@ -1,20 +1,18 @@
 //! The verifier: finds the matches of every file again by a matcher of its own, and compares each change with the one it expects.
 
 use super::params::{Params, Sources};
-use crate::{
-    audit::code::{
-        rewrite::rewritten,
-        rules::{PatternText, Rules},
-        scan::Scan,
-        source::Source,
-    },
-    service::adapter::{
-        Context, SYNTAX_ERROR,
-        contract::{Counts, Failure, Invocation, Skipped},
-        counts::{self, COUNTS_MATCH, Compare},
-        deadline::Deadline,
-        evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
-    },
+use crate::service::adapter::{
+    Context, SYNTAX_ERROR,
+    contract::{Counts, Failure, Invocation, Skipped},
+    counts::{self, COUNTS_MATCH, Compare},
+    deadline::Deadline,
+    evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
+};
+use audit::code::{
+    rewrite::rewritten,
+    rules::{PatternText, Rules},
+    scan::Scan,
+    source::Source,
 };
 use base::{error::Error, language::Language, path::RepoPath, pulse::Pulse};
 

@@ -15,21 +15,19 @@ use std::collections::BTreeMap;
 
 use self::{
     counts::{Samples, Tally},
-    expected_target::{Aim, Edit},
+    expected_target::{Aim, Edit, meaning},
     format::Format,
     prescan::Sieve,
 };
 use super::params::{Include, Params};
-use crate::{
-    audit::{link::Link, markup, page::Page},
-    service::adapter::{
-        Context,
-        contract::{Failure, Invocation},
-        counts::COUNTS_MATCH,
-        deadline::Deadline,
-        evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
-    },
+use crate::service::adapter::{
+    Context,
+    contract::{Failure, Invocation},
+    counts::COUNTS_MATCH,
+    deadline::Deadline,
+    evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
 };
+use audit::{link::Link, markup, page::Page};
 use base::{error::Error, pulse::Pulse, text::counted};
 
 /// No link remains that should have moved.
@@ -195,7 +193,7 @@ impl Measure {
     fn offer(&self, old: &Link, new: &Link, tally: &mut Tally) {
         if !tally.samples.is_off()
             && self.aim.wants(old)
-            && let Some(mut url) = new.meaning()
+            && let Some(mut url) = meaning(new)
         {
             url.set_fragment(None);
             tally.samples.offer(url.into());

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, ops::Range};
 
 use super::super::params::Dialect;
-use crate::audit::{
+use audit::{
     markup,
     page::{Page, Subject},
 };

@@ -9,7 +9,7 @@ use comrak::{
 use regex::Regex;
 
 use super::{super::params::Dialect, slug::Slugger};
-use crate::audit::spelling::{Layer, Spelled};
+use audit::spelling::{Layer, Spelled};
 
 /// Docusaurus' explicit anchor.
 static BRACED: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s*\\?\{#([^{}]+)\}$"));

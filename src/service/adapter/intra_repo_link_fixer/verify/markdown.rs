@@ -15,7 +15,7 @@ use super::{
     place,
     slug::{Slugger, slug},
 };
-use crate::audit::definition::{Candidate, Marks, candidates};
+use audit::definition::{Candidate, Marks, candidates};
 use base::{
     error::{Code, Error},
     pulse::Pulse,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use comrak::nodes::Sourcepos;
 
-use crate::audit::spelling::{Layer, Spelled};
+use audit::spelling::{Layer, Spelled};
 
 /// The farthest place of a destination from the beginning of its link, if the parser's end of the link is wrong.
 const FARTHEST: usize = 16 << 10;

@@ -7,10 +7,8 @@ use super::{
     aim::{Aim, Local, aim, decoded, joined},
     tree::{Hit, Judged, Tree, When},
 };
-use crate::{
-    audit::spelling::{Layer, Spelled},
-    system::git::{Renamed, Trace},
-};
+use crate::system::git::{Renamed, Trace};
+use audit::spelling::{Layer, Spelled};
 use base::{error::Error, path::RepoPath};
 
 /// The longest anchor that is compared with others, in characters.

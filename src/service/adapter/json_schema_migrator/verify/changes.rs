@@ -11,7 +11,7 @@ use super::{
     expected::{Expected, mapped},
     grounds::{Grounds, Worlds},
 };
-use crate::audit::document::{Cut, Document};
+use audit::document::{Cut, Document};
 
 /// The texts of the scalars of a file, by pointer.
 pub(super) struct Texts<'t>(BTreeMap<&'t str, &'t str>);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::audit::document::Cut;
+use audit::document::Cut;
 
 /// The places in the old and the new text that may differ.
 #[derive(Debug, Default)]

@@ -23,7 +23,6 @@ use self::{
 };
 use super::params::{Format, Params};
 use crate::{
-    audit::document::{self, Cut, Document, Syntax},
     service::adapter::{
         Context,
         contract::{Counts, Failure, Invocation},
@@ -33,6 +32,7 @@ use crate::{
     },
     system::workspace::Globs,
 };
+use audit::document::{self, Cut, Document, Syntax};
 use base::error::Error;
 
 /// Every file is valid, or may be invalid.

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{expected_target::Edit, format::Format};
-use crate::audit::spelling::{Layer, Spelled};
+use audit::spelling::{Layer, Spelled};
 
 /// The largest number of bytes of a spelled-out character; longer ones are not understood.
 const SPELLED: usize = 16;

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::expected_target::Aim;
-use crate::audit::{link::Link, page::Page};
+use audit::{link::Link, page::Page};
 
 /// A link that moves.
 pub(super) struct Step<'p> {
@@ -57,8 +57,8 @@ pub(super) fn made_for_tests(steps: &[Step<'_>], before: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::markup;
     use crate::service::adapter::link_updater::params::Move;
+    use audit::markup;
 
     /// The expected page; none if the page must be read in full.
     fn made(html: &str, to: &str) -> Option<String> {

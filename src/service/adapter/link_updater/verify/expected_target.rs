@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use url::{Origin, Position, Url};
 
-use crate::{audit::link::Link, service::adapter::link_updater::params::Move};
+use crate::service::adapter::link_updater::params::Move;
+use audit::link::Link;
 use base::error::{Code, Error};
 
 /// A piece of a link, decoded, with its required replacement.
@@ -13,53 +14,50 @@ pub(super) type Edit = (Vec<u8>, Vec<u8>);
 /// The defect of a moved link.
 type Reason = String;
 
-impl Link {
-    /// The URL of a link that names its host by itself, on a page fetched by https.
-    pub(super) fn meaning(&self) -> Option<Url> {
-        let mut text = String::from_utf8_lossy(&self.0).into_owned();
-        text.retain(|c| !"\t\n\r".contains(c));
-        let text = text.trim_matches(|c| c <= '\u{20}');
-        let (scheme, rest) = match text.split_once(':') {
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => ("http:", rest),
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => ("https:", rest),
-            Some(_) | None => ("https:", text),
-        };
-        let slash = |c: char| c == '/' || c == '\\';
-        let mut first = rest.chars();
-        if !(first.next().is_some_and(slash) && first.next().is_some_and(slash)) {
-            return None;
-        }
-        Url::parse(&format!("{scheme}{rest}")).ok()
+/// The URL of a link that names its host by itself, on a page fetched by https.
+pub(super) fn meaning(link: &Link) -> Option<Url> {
+    let mut text = String::from_utf8_lossy(&link.0).into_owned();
+    text.retain(|c| !"\t\n\r".contains(c));
+    let text = text.trim_matches(|c| c <= '\u{20}');
+    let (scheme, rest) = match text.split_once(':') {
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => ("http:", rest),
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => ("https:", rest),
+        Some(_) | None => ("https:", text),
+    };
+    let slash = |c: char| c == '/' || c == '\\';
+    let mut first = rest.chars();
+    if !(first.next().is_some_and(slash) && first.next().is_some_and(slash)) {
+        return None;
     }
+    Url::parse(&format!("{scheme}{rest}")).ok()
+}
 
-    /// The parts of the text of a valid link.
-    fn parts(&self) -> Parts<'_> {
-        let text = self.0.as_slice();
-        let end = text.iter().rposition(|byte| *byte > b' ').map_or(0, |last| last + 1);
-        let start = text[..end].iter().position(|byte| *byte > b' ').unwrap_or(end);
-        let colon = text[start..end].iter().take_while(|byte| !b"/\\".contains(byte)).position(|byte| *byte == b':');
-        let mut authority = start + colon.map_or(0, |colon| colon + 1);
-        while authority < end && b"/\\\t\n\r".contains(&text[authority]) {
-            authority += 1;
-        }
-        let length = text[authority..end].iter().position(|byte| b"/\\?#".contains(byte));
-        let path = length.map_or(end, |length| authority + length);
-        // Characters that a browser drops behind the host belong to the path.
-        let dropped = text[authority..path].iter().rev().take_while(|byte| b"\t\n\r".contains(byte)).count();
-        let path = path - dropped;
-        let host =
-            text[authority..path].iter().rposition(|byte| *byte == b'@').map_or(authority, |at| authority + at + 1);
-        let length = text[path..end].iter().position(|byte| b"?#".contains(byte));
-        let query = length.map_or(end, |length| path + length);
-        // Without a path they belong to the next part.
-        let query = if query == path + dropped { path } else { query };
-        Parts {
-            scheme: &text[start..authority],
-            user: &text[authority..host],
-            host: &text[host..path],
-            path: &text[path..query],
-            rest: &text[query..end],
-        }
+/// The parts of the text of a valid link.
+fn parts(link: &Link) -> Parts<'_> {
+    let text = link.0.as_slice();
+    let end = text.iter().rposition(|byte| *byte > b' ').map_or(0, |last| last + 1);
+    let start = text[..end].iter().position(|byte| *byte > b' ').unwrap_or(end);
+    let colon = text[start..end].iter().take_while(|byte| !b"/\\".contains(byte)).position(|byte| *byte == b':');
+    let mut authority = start + colon.map_or(0, |colon| colon + 1);
+    while authority < end && b"/\\\t\n\r".contains(&text[authority]) {
+        authority += 1;
+    }
+    let length = text[authority..end].iter().position(|byte| b"/\\?#".contains(byte));
+    let path = length.map_or(end, |length| authority + length);
+    // Characters that a browser drops behind the host belong to the path.
+    let dropped = text[authority..path].iter().rev().take_while(|byte| b"\t\n\r".contains(byte)).count();
+    let path = path - dropped;
+    let host = text[authority..path].iter().rposition(|byte| *byte == b'@').map_or(authority, |at| authority + at + 1);
+    let length = text[path..end].iter().position(|byte| b"?#".contains(byte));
+    let query = length.map_or(end, |length| path + length);
+    // Without a path they belong to the next part.
+    let query = if query == path + dropped { path } else { query };
+    Parts {
+        scheme: &text[start..authority],
+        user: &text[authority..host],
+        host: &text[host..path],
+        path: &text[path..query],
+        rest: &text[query..end],
     }
 }
 
@@ -126,14 +124,14 @@ impl Aim {
 
     /// True if the link must move.
     pub(super) fn wants(&self, link: &Link) -> bool {
-        link.meaning().is_some_and(|url| self.0.contains_key(&url.origin().ascii_serialization()))
+        meaning(link).is_some_and(|url| self.0.contains_key(&url.origin().ascii_serialization()))
     }
 
     /// The required link, if its new head and the rest mean the same in every place of HTML without escapes; else none.
     pub(super) fn plain(&self, old: &Link) -> Option<Link> {
-        let goal = self.0.get(&old.meaning()?.origin().ascii_serialization())?;
+        let goal = self.0.get(&meaning(old)?.origin().ascii_serialization())?;
         let (scheme, authority) = goal.origin.split_once("://")?;
-        let parts = old.parts();
+        let parts = parts(old);
         let start = match scheme == "https" && !parts.scheme.contains(&b':') {
             true => parts.scheme.to_vec(),
             false => format!("{scheme}://").into_bytes(),
@@ -148,11 +146,11 @@ impl Aim {
 
     /// The pieces in which a link may differ from the old one; an error is the reason that it is not the required link.
     pub(super) fn judge(&self, old: &Link, new: &Link) -> Result<Vec<Edit>, Reason> {
-        let meant = old.meaning().and_then(|url| Some((self.0.get(&url.origin().ascii_serialization())?, url)));
+        let meant = meaning(old).and_then(|url| Some((self.0.get(&url.origin().ascii_serialization())?, url)));
         let Some((goal, was)) = meant else {
             return if old == new { Ok(Vec::new()) } else { Err("it should have stayed".to_owned()) };
         };
-        let Some(is) = new.meaning() else {
+        let Some(is) = meaning(new) else {
             return Err("it names no host".to_owned());
         };
         let found = is.origin().ascii_serialization();
@@ -170,7 +168,7 @@ impl Aim {
         if path != is.path() || others(&was) != others(&is) {
             return Err("its path, query, fragment or user is different".to_owned());
         }
-        goal.edits(&old.parts(), &new.parts(), was.path())
+        goal.edits(&parts(old), &parts(new), was.path())
             .ok_or_else(|| "its path, query, fragment or user is written in another way".to_owned())
     }
 }
@@ -178,7 +176,7 @@ impl Aim {
 impl Goal {
     fn parse(text: &str) -> Result<Self, Error> {
         let link = Link(text.as_bytes().to_vec());
-        let parts = link.parts();
+        let parts = parts(&link);
         let prefix = String::from_utf8_lossy(&[parts.path, parts.rest].concat()).into_owned();
         let prefix = prefix.strip_suffix('/').unwrap_or(&prefix).to_owned();
         let fits = |c: char| c.is_ascii_alphanumeric() || "-._~%/+,=@".contains(c);

@@ -10,7 +10,7 @@ use memchr::{memchr3_iter, memmem};
 use url::Url;
 
 use super::format::Format;
-use crate::audit::spelling::{Layer, Spelled, number};
+use audit::spelling::{Layer, Spelled, number};
 
 /// The length up to which a spelled-out host is decoded, first and at most; a longer one may be anything.
 const WINDOWS: (usize, usize) = (96, 1 << 10);

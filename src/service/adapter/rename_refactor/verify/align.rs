@@ -1,7 +1,7 @@
 //! The comparison of a text before and after: at whole words of the old name it may have become the new one, and nowhere else.
 
 use super::super::params::Params;
-use crate::audit::word;
+use audit::word;
 use base::language::Language;
 
 /// The text in the place of an old name.

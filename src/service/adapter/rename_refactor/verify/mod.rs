@@ -10,16 +10,14 @@ use std::collections::BTreeMap;
 
 use self::align::{Aligned, Became, align};
 use super::params::{Comments, Params, Scope};
-use crate::{
-    audit::word::{self, Class, Classes},
-    service::adapter::{
-        Context,
-        contract::{Failure, Invocation},
-        counts::{self, COUNTS_MATCH, Compare},
-        deadline::Deadline,
-        evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
-    },
+use crate::service::adapter::{
+    Context,
+    contract::{Failure, Invocation},
+    counts::{self, COUNTS_MATCH, Compare},
+    deadline::Deadline,
+    evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
 };
+use audit::word::{self, Class, Classes};
 use base::{error::Error, language::Language, path::RepoPath, pulse::Pulse};
 
 /// The old name has gone from its places, and the new one is there instead, counted in the bytes.
