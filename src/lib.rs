@@ -52,7 +52,8 @@ pub mod host;
 pub mod record;
 pub mod script;
 pub mod service;
-pub mod system;
+#[doc(hidden)]
+pub use ::system;
 
 /// Language models: a typed request in, ordered events and a checked reply out; and [`toolkit`], for what a reply proposes.
 ///

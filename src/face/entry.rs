@@ -14,8 +14,8 @@ use crate::{
         },
         assertion::check,
     },
-    system::process::{Isolation, lockdown, sandbox},
 };
+use system::process::{Isolation, lockdown, sandbox};
 
 /// The subcommand of a script's process.
 pub const WORKER: &str = "__worker";

@@ -15,12 +15,12 @@ use crate::{
         apply::{ApplyOptions, ApplyOutcome, ApplyStrategy},
         llm::{Fence, parse_as},
     },
-    system::workspace::Workspace,
 };
 use base::{
     call::{Blob, Call, NamedPatch, Run, Strategy},
     error::{Code, Error},
 };
+use system::workspace::Workspace;
 
 /// The error of applying; nothing was applied.
 pub type ApplyError = Error;

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::system::schema::Schema;
 use base::{
     call::{Call, Run, Strategy, call_name},
     error::{Code, Error, nearest},
     micro::{self, By, Edit, definition},
 };
+use system::schema::Schema;
 
 /// A tool: its name, its purpose and the schema of its parameters.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,17 +3,15 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use super::{Position, budget::Demand, change::freshness::Seen};
-use crate::{
-    service::{
-        adapter::contract::{Invocation, Proposal},
-        exec::Done,
-    },
-    system::{
-        policy::{self, Allowance},
-        workspace::Overlay,
-    },
+use crate::service::{
+    adapter::contract::{Invocation, Proposal},
+    exec::Done,
 };
 use base::{call::Run, error::Error, path::RepoPath};
+use system::{
+    policy::{self, Allowance},
+    workspace::Overlay,
+};
 
 /// The work that was done before its turn, by the position of its call.
 #[derive(Default)]

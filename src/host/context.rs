@@ -13,20 +13,20 @@ use crate::{
     host::commitment::form,
     record::Runs,
     service::{adapter::Adapters, gate::Rules},
-    system::{
-        clock::Clock,
-        lock::Locks,
-        net::Way,
-        policy::{self, Policy},
-        process::{Critical, Isolation, Program},
-        threads,
-        workspace::{Overlay, View, Workspace},
-    },
 };
 use base::{
     error::{Code, Error},
     micro::tool_of,
     path::RepoPath,
+};
+use system::{
+    clock::Clock,
+    lock::Locks,
+    net::Way,
+    policy::{self, Policy},
+    process::{Critical, Isolation, Program},
+    threads,
+    workspace::{Overlay, View, Workspace},
 };
 
 /// Takes how much of a long piece of work is done: (done, total).

@@ -164,11 +164,12 @@ use self::{
     terms::Terms,
     turn::Turn,
 };
-use crate::{record::RunFolder, system::policy::Policy};
+use crate::record::RunFolder;
 pub use crate::{
     record::event::{Evaluation, Flags, Input, Maker, Ruling, State},
     service::llm::Replies,
 };
+use system::policy::Policy;
 
 /// A run that is going on.
 pub struct Host<'a> {

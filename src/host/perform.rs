@@ -19,12 +19,13 @@ use super::{
     record_call::Answered,
     reply,
 };
-use crate::{service::gate::Verdict, system::clock::Stopwatch};
+use crate::service::gate::Verdict;
 use base::{
     call::Call,
     error::{Code, Error},
     span::span,
 };
+use system::clock::Stopwatch;
 
 impl Host<'_> {
     /// Answers a call, whoever makes it: judged, paid for, served and recorded.

@@ -21,13 +21,13 @@ use crate::{
         gate::{GateResult, Verdict, secrets},
         llm::Transcript,
     },
-    system::clock::Stopwatch,
 };
 use base::{
     call::{Call, tool_of_call},
     error::{Code, Error},
     span::span,
 };
+use system::clock::Stopwatch;
 
 /// A call and what was said to it.
 pub(super) struct Answered<'a> {

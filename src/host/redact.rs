@@ -22,9 +22,9 @@ use crate::{
         event::{Event, Stored},
     },
     service::gate::{self, Rules, secrets},
-    system::policy::Policy,
 };
 use base::{error::Error, path::RepoPath};
+use system::policy::Policy;
 
 /// The mark before a line of a patch from which a secret was removed.
 const BROKEN: &[u8] = b"[redacted] ";

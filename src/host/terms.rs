@@ -15,10 +15,7 @@ use super::{
     redact::Redactor,
     reply_size::{ASK_FOR_LESS, too_large},
 };
-use crate::{
-    service::gate::{self, Decision, Offered, Rules, Subject, Text, Verdict},
-    system::policy::{OnFailure, Policy},
-};
+use crate::service::gate::{self, Decision, Offered, Rules, Subject, Text, Verdict};
 use base::{
     call::Call,
     diff::Stat,
@@ -26,6 +23,7 @@ use base::{
     json,
     span::span,
 };
+use system::policy::{OnFailure, Policy};
 
 /// The terms of a run. All but its budgets stay as they are until it ends.
 pub(super) struct Terms<'a> {

@@ -1,12 +1,12 @@
 //! The call that is being answered: what it reserved, and what the run keeps of it.
 
 use super::{ahead::Ahead, budget::Cost, call::mcp_session::Servers, reply};
-use crate::system::policy::Policy;
 use base::{
     call::Call,
     error::{Code, Error},
     json,
 };
+use system::policy::Policy;
 
 /// The call that is being answered, and the last one that was.
 #[derive(Default)]

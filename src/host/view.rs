@@ -1,8 +1,8 @@
 //! The tree as the run sees it.
 
 use super::Context;
-use crate::system::workspace::Globs;
 use base::{error::Error, path::RepoPath};
+use system::workspace::Globs;
 
 impl Context {
     /// The files that match globs and that git does not ignore, sorted by path.

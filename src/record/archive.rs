@@ -179,9 +179,7 @@ fn read_about(entry: &mut tar::Entry<'_, impl Read>) -> Result<About, Error> {
 /// True for text of the form `20261121T202000Z-7f3a`.
 fn is_run_id(text: &str) -> bool {
     let (time, rest) = text.split_once('-').unwrap_or_default();
-    crate::system::clock::parse_compact(time).is_some()
-        && rest.len() == 4
-        && rest.bytes().all(|byte| byte.is_ascii_hexdigit())
+    system::clock::parse_compact(time).is_some() && rest.len() == 4 && rest.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn unpack<R: Read>(entries: &mut tar::Entries<'_, R>, staged: &RunFolder, limit: u64) -> Result<(), Error> {

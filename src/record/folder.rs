@@ -17,15 +17,13 @@ use std::{
 
 use rustix::fs::{CWD, RenameFlags};
 
-use crate::{
-    record::shared_file::{HEADS, append_to, failed, open_own, read_if_there},
-    system::{clock, plain_file},
-};
+use crate::record::shared_file::{HEADS, append_to, failed, open_own, read_if_there};
 use base::{
     error::{Code, Error, nearest},
     hash::Sha256,
     path::protected::RUNS,
 };
+use system::{clock, plain_file};
 
 /// The form of `.runs` that this version reads and writes. Where nothing says which it is, it is the first.
 const FORMAT: u64 = 1;

@@ -6,8 +6,8 @@ use std::{
     path::Path,
 };
 
-use crate::system::plain_file;
 use base::error::Error;
+use system::plain_file;
 
 /// Opens a file for writing that is a file of its own, mode 0600 if it is made.
 pub(super) fn open_own(options: &mut OpenOptions, path: &Path) -> Result<File, Error> {

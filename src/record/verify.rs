@@ -14,11 +14,11 @@ use super::{
     FileRef, GENESIS, Head, Record, RunFolder, Runs, about::About, chain::EVENTS, event::Kind, line::Line,
     shared_file::HEADS,
 };
-use crate::system::threads;
 use base::{
     error::{Code, Error},
     hash::Sha256,
 };
+use system::threads;
 
 /// The result of a verification.
 #[derive(Clone, Debug, Serialize)]

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::{script::Header, system::schema::Schema};
+use crate::script::Header;
 use base::error::{Code, Error, nearest};
+use system::schema::Schema;
 
 /// The most references and branches of a schema that are followed.
 const MAX_NESTING: usize = 16;

@@ -12,13 +12,13 @@ use crate::{
         list::meant,
         load_script,
     },
-    system::policy::{Ceiling, Policy},
 };
 use base::{
     error::{Code, Error},
     frame::Use,
     path::RepoPath,
 };
+use system::policy::{Ceiling, Policy};
 
 /// The findings in a script and in everything that it imports.
 #[derive(Clone, Debug)]

@@ -1,11 +1,11 @@
 //! The permissions and budgets of a header that the policy of the workspace does not give, known before anything runs.
 
 use super::load::Loaded;
-use crate::system::policy::Policy;
 use base::{
     error::{Code, Error, Location},
     path::RepoPath,
 };
+use system::policy::Policy;
 
 /// The rule of such a warning.
 const RULE: &str = "beyond_policy";

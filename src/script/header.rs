@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 use serde_json::{Value, json};
 
-use crate::system::{policy::Ceiling, schema::Schema};
 use base::error::{Code, Error, Location, nearest};
+use system::{policy::Ceiling, schema::Schema};
 
 /// The header of a script: its name, arguments and permissions. A script without one may only read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -126,7 +126,7 @@ pub(super) fn place_of(name: &str, path: &str, text: &str) -> Option<Location> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::policy::OnFailure;
+    use system::policy::OnFailure;
 
     #[track_caller]
     fn refused(header: &Value, words: &str) {

@@ -2,10 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::{
-    script::{Loaded, arguments::kind},
-    system::policy::Ceiling,
-};
+use crate::script::{Loaded, arguments::kind};
+use system::policy::Ceiling;
 
 /// The text that `nrv run SCRIPT --help` shows.
 pub fn help(loaded: &Loaded) -> String {

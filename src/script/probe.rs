@@ -2,16 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    script::{Loader, load, session, worker::Stop},
-    system::process::{self, Program},
-};
+use crate::script::{Loader, load, session, worker::Stop};
 use base::{
     call::Call,
     error::{Code, Error, Location},
     frame::{Isolation, Limits},
     path::RepoPath,
 };
+use system::process::{self, Program};
 
 const SCRIPT: &str = "40 + 2";
 

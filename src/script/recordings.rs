@@ -2,14 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{
-    host::{Context, Host, Replies, Tape},
-    system::policy::{Cassettes, Policy},
-};
+use crate::host::{Context, Host, Replies, Tape};
 use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use system::policy::{Cassettes, Policy};
 
 /// The source of recorded replies.
 #[derive(Clone, Debug, Default)]

@@ -11,13 +11,13 @@ use crate::{
         run::{self, go, origin},
         session::{Spare, Worker},
     },
-    system::policy::{BudgetCeiling, Cassettes, Policy},
 };
 use base::{
     error::{Code, Error},
     hash::Sha256,
     path::RepoPath,
 };
+use system::policy::{BudgetCeiling, Cassettes, Policy};
 
 /// Resumes a run that waits, or whose process died, from its record; see [`Host::resume`].
 ///

@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 use crate::{
     host::{Asked, Context, Event, Finished, Flags, Host, Positions, Request, Sink, Source},
     script::{Loaded, Loader, Rejected, Tapes, approval, complete, load, recordings, session, shipped},
-    system::policy::{BudgetCeiling, Ceiling, Policy},
 };
 use base::{
     call::Call,
@@ -13,6 +12,7 @@ use base::{
     path::RepoPath,
     span::span,
 };
+use system::policy::{BudgetCeiling, Ceiling, Policy};
 
 /// The options of a script's run.
 #[derive(Clone, Debug)]

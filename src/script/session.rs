@@ -8,18 +8,16 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{
-    script::worker::{Ended, Event, Session, Stop},
-    system::{
-        clock::Stopwatch,
-        process::{self, Child, Program},
-    },
-};
+use crate::script::worker::{Ended, Event, Session, Stop};
 use base::{
     batch::{Answer, Batch},
     call::Call,
     error::{Code, Error, Location},
     frame::{Completion, Evaluated, Input, Inspection, Isolation, Limits, Outcome, Parsed, RunRequest, Shown},
+};
+use system::{
+    clock::Stopwatch,
+    process::{self, Child, Program},
 };
 
 /// The hidden subcommand that makes this binary a worker.

@@ -18,7 +18,6 @@ use crate::{
         pack::{self, Files, Pack},
         remote::{GitSource, Surroundings},
     },
-    system::workspace::{Globs, Overlay, View, Workspace},
 };
 use base::{
     call::{Blob, Call, NamedPatch, Strategy},
@@ -28,6 +27,7 @@ use base::{
     path::RepoPath,
     text::{counted, escape},
 };
+use system::workspace::{Globs, Overlay, View, Workspace};
 
 /// The most tries to take a pin back: each of the others that write pins at the same time costs one.
 const TRIES: usize = 100;

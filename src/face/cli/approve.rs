@@ -19,13 +19,13 @@ use crate::{
         own, pack,
     },
     service::adapter::source::Source,
-    system::policy,
 };
 use base::{
     error::{Code, Error},
     path::RepoPath,
     text::{counted, escape},
 };
+use system::policy;
 
 impl ApproveArguments {
     /// True if an option needs a script.

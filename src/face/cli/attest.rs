@@ -5,18 +5,14 @@ use std::{collections::BTreeMap, path::Path};
 use serde_json::{Value, json};
 
 use super::{Here, arguments::AttestArguments, output::Output, run::parse_json, target::Target};
-use crate::{
-    face::report,
-    host::signed_by_approver,
-    service::exec,
-    system::{
-        process::{Command, Program, capture},
-        signature::Signature,
-    },
-};
+use crate::{face::report, host::signed_by_approver, service::exec};
 use base::{
     error::{Code, Error},
     text::{counted, escape},
+};
+use system::{
+    process::{Command, Program, capture},
+    signature::Signature,
 };
 
 /// The namespace of an attestation's signature; a signature made for another purpose does not verify.

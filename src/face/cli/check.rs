@@ -11,17 +11,15 @@ use super::{
     run::script_path,
     sarif::{self, Hit},
 };
-use crate::{
-    script::{self, Checked, own},
-    system::{
-        policy::{self, Policy},
-        workspace::Kind,
-    },
-};
+use crate::script::{self, Checked, own};
 use base::{
     error::{Code, Error},
     path::RepoPath,
     text::{counted, escape},
+};
+use system::{
+    policy::{self, Policy},
+    workspace::Kind,
 };
 
 pub(super) fn check(here: &Here, arguments: &CheckArguments, out: &mut Output) -> Result<u8, Error> {

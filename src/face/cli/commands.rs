@@ -1,10 +1,8 @@
 //! The check of `nrv doctor` on command rules: their number, and those that allow more than they seem to.
 
-use crate::{
-    service::gate::destructive::runs_what_follows,
-    system::policy::{AllowedCommand, Policy},
-};
+use crate::service::gate::destructive::runs_what_follows;
 use base::text::counted;
+use system::policy::{AllowedCommand, Policy};
 
 /// The advice on rules that allow everything.
 pub(super) const ADVICE: &str =
@@ -49,7 +47,7 @@ fn allowing(rule: &AllowedCommand) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::policy::FILE;
+    use system::policy::FILE;
 
     #[track_caller]
     fn check(rule: &str, expected: Result<&str, &str>) {

@@ -14,13 +14,13 @@ use super::{
 use crate::{
     flow::planner::stated_nodes,
     script::{self, Invocation, Rejected},
-    system::workspace::Globs,
 };
 use base::{
     call::{Node, Work},
     error::{Code, Error},
     path::RepoPath,
 };
+use system::workspace::Globs;
 
 pub(super) fn dag(here: &Here, command: &DagCommand, out: &mut Output) -> Result<u8, Error> {
     match command {

@@ -10,11 +10,9 @@ use super::{
     output::Output,
     target::Target,
 };
-use crate::{
-    script::{library::MODULES, reference::Reference},
-    system::policy::{self, Described},
-};
+use crate::script::{library::MODULES, reference::Reference};
 use base::{error::Error, text::shortened};
+use system::policy::{self, Described};
 
 /// The name of definitions in errors about writing them.
 const WHAT: &str = "definition files";

@@ -16,21 +16,21 @@ use crate::{
     host::{self, Context, Options, Records, VerifierProbe, WorkspaceProbe},
     script,
     service::exec,
-    system::{
-        git,
-        net::Way,
-        policy::{Exec, Settings},
-        process::{
-            self,
-            sandbox::{self, Bound, Confinement, Hold, NotStarted},
-        },
-        workspace::{Overlay, View, Workspace},
-    },
 };
 use base::{
     error::Error,
     frame::Limits,
     text::{counted, escape},
+};
+use system::{
+    git,
+    net::Way,
+    policy::{Exec, Settings},
+    process::{
+        self,
+        sandbox::{self, Bound, Confinement, Hold, NotStarted},
+    },
+    workspace::{Overlay, View, Workspace},
 };
 
 /// Free bytes below which a change of some size may not fit.
@@ -245,7 +245,7 @@ fn look_at(place: &Place, workspace: Workspace, options: &Options, checks: &mut 
         }
         Err(error) => failed("leftovers", error, "look at `.runs`"),
     });
-    let has_policy = workspace.root().join(crate::system::policy::FILE).exists();
+    let has_policy = workspace.root().join(system::policy::FILE).exists();
     let context = host::policy_of(&workspace).and_then(|policy| context_of(workspace, policy, options.clone(), false));
     match context {
         Ok(context) => {

@@ -110,10 +110,10 @@ pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) ->
 fn answer_lines(here: &Here, name: &str, out: &mut Output) -> Result<u8, Error> {
     let adapter = here.adapters().find(name)?;
     let empty = PrivateFolder::make("texts")?;
-    let workspace = crate::system::workspace::Workspace::open(empty.path())?;
-    let overlay = crate::system::workspace::Overlay::default();
+    let workspace = system::workspace::Workspace::open(empty.path())?;
+    let overlay = system::workspace::Overlay::default();
     let options = &here.context.options;
-    let view = crate::system::workspace::View::new(&workspace, &overlay);
+    let view = system::workspace::View::new(&workspace, &overlay);
     let ctx = adapter::Context::of_tree(view, options.threads, options.cancel.as_ref());
     for line in std::io::stdin().lock().split(b'\n') {
         // As bytes: a line that is not UTF-8 is one bad request, not the end of all.

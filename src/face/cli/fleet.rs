@@ -27,14 +27,14 @@ use crate::{
     },
     script::remote::{Surroundings, check_tokens},
     service::exec::look_up,
-    system::{
-        process::{Command, Program, capture},
-        store::Store,
-    },
 };
 use base::{
     error::{Code, Error},
     text::{counted, escape, shell_word},
+};
+use system::{
+    process::{Command, Program, capture},
+    store::Store,
 };
 
 /// The number of digits of a hash that people see.

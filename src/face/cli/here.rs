@@ -19,15 +19,15 @@ use crate::{
     record::Runs,
     script::{approval, own},
     service::adapter::Adapters,
-    system::{
-        net::Way,
-        policy::{Cassettes, Policy},
-        workspace::Workspace,
-    },
 };
 use base::{
     error::{Code, Error},
     path::RepoPath,
+};
+use system::{
+    net::Way,
+    policy::{Cassettes, Policy},
+    workspace::Workspace,
 };
 
 /// The folder where a command was started, and the root of the workspace that it works on.

@@ -10,14 +10,12 @@ use super::{
     table,
     trust::trust_written,
 };
-use crate::{
-    host::{self, Context, FIRST_SCRIPT, Options, SetUp},
-    system::{
-        policy::{self, Policy},
-        workspace::{Kind, Workspace},
-    },
-};
+use crate::host::{self, Context, FIRST_SCRIPT, Options, SetUp};
 use base::{error::Error, path::RepoPath, text::escape};
+use system::{
+    policy::{self, Policy},
+    workspace::{Kind, Workspace},
+};
 
 pub(super) fn init(place: &Place, dry_run: bool, out: &mut Output) -> Result<u8, Error> {
     let workspace = Workspace::open(&place.root)?;

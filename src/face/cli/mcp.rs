@@ -22,12 +22,12 @@ use crate::{
     face::mcp::{self, Endpoint, Setup, Tls},
     host::Flags,
     service::exec::PrivateFolder,
-    system::net::{Secret, listen, random_bytes},
 };
 use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use system::net::{Secret, listen, random_bytes};
 
 /// The variable with the token of clients.
 const TOKEN: &str = "NRV_MCP_TOKEN";

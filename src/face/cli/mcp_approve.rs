@@ -13,12 +13,12 @@ use super::{
 use crate::{
     host::{self, mcp_tools},
     script::approval::{self, FILE, LINE_FEED, Lock, PinnedTool},
-    system::mcp_client::{Definition, Named},
 };
 use base::{
     error::{Code, Error},
     text::escape,
 };
+use system::mcp_client::{Definition, Named};
 
 /// The columns for words of a server.
 const WIDTH: usize = 72;

@@ -12,7 +12,6 @@ use super::{
 use crate::{
     host::{self, SetUp},
     service::edit::setting::{self, Form},
-    system::workspace::Workspace,
 };
 use base::{
     change::{Change, Content},
@@ -20,6 +19,7 @@ use base::{
     path::RepoPath,
     text::escape,
 };
+use system::workspace::Workspace;
 
 /// The permission bits of a new file.
 const MODE: u32 = 0o644;

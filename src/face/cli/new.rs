@@ -9,14 +9,12 @@ use super::{
     output::Output,
     trust::trust_written,
 };
-use crate::{
-    host,
-    system::policy::{self, Policy},
-};
+use crate::host;
 use base::{
     error::{Code, Error, nearest},
     path::RepoPath,
 };
+use system::policy::{self, Policy};
 
 /// A script to begin with.
 struct Template {

@@ -1,7 +1,7 @@
 //! Shows a long text to a person: in the pager of their choice, else as it is.
 
 use super::output::Output;
-use crate::system::process;
+use system::process;
 
 /// The pager if the environment names none.
 const PAGER: &str = "less -FRX";

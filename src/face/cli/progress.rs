@@ -11,11 +11,9 @@ use std::{
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output::{Mode, json_line};
-use crate::{
-    host::{Event, Work},
-    system::{clock::Stopwatch, threads},
-};
+use crate::host::{Event, Work};
 use base::text::counted;
+use system::{clock::Stopwatch, threads};
 
 /// The time of work before its progress is shown.
 const PATIENCE: Duration = Duration::from_millis(300);

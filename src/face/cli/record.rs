@@ -16,9 +16,9 @@ use crate::{
     host::{Finished, Flags, Tape},
     script::{self, Invocation, Loaded, Tapes, cases},
     service::llm::{Replies, counted_replies},
-    system::policy::Cassettes,
 };
 use base::error::{Code, Error};
+use system::policy::Cassettes;
 
 pub(super) fn record(here: &Here, arguments: &RecordArguments, out: &mut Output) -> Result<u8, Error> {
     if here.replays_only() {

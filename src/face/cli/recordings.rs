@@ -10,12 +10,12 @@ use crate::{
     host::{Finished, Tape},
     script::Tapes,
     service::llm::counted_replies,
-    system::policy::Cassettes,
 };
 use base::{
     error::{Code, Error},
     path::{RepoPath, protected},
 };
+use system::policy::Cassettes;
 
 /// The longest file that is read as a recorded reply.
 const MAX_CASSETTE: u64 = 256 << 20;

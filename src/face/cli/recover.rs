@@ -4,14 +4,12 @@ use super::{
     Here, arguments::RollbackArguments, commit::commit_of, here::Place, output::Output, run::summarise, runs::latest,
     terminal::Terminal,
 };
-use crate::{
-    host::{self, Flags, Overview, RolledBack},
-    system::workspace::Workspace,
-};
+use crate::host::{self, Flags, Overview, RolledBack};
 use base::{
     error::{Code, Error},
     text::{counted, escape},
 };
+use system::workspace::Workspace;
 
 pub(super) fn rollback(here: &Here, arguments: &RollbackArguments, out: &mut Output) -> Result<u8, Error> {
     let flags = Flags { dry_run: arguments.dry_run, ..Flags::default() };

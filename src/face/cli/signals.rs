@@ -23,8 +23,9 @@ use signal_hook::{
 };
 
 use super::{progress::Meter, trace};
-use crate::{host::Options, system::process::Critical};
+use crate::host::Options;
 use base::error::Error;
+use system::process::Critical;
 
 /// The signals that end a run early. A terminal that goes away sends `SIGHUP`.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];

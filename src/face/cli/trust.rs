@@ -13,13 +13,13 @@ use super::{
 use crate::{
     host::{Answer, Context, Sink, Wanted, may_be_asked, trust_question},
     script::approval::{self, PIN_TRUST},
-    system::policy::{self, Policy},
 };
 use base::{
     error::{Code, Error},
     path::RepoPath,
     text::escape,
 };
+use system::policy::{self, Policy};
 
 pub(super) fn trust(here: &Here, arguments: &TrustArguments, out: &mut Output) -> Result<u8, Error> {
     let store = Store::of(&here.context.options.environment);

@@ -13,15 +13,15 @@ use serde::{Deserialize, Serialize};
 use crate::{
     host::{Options, Trust, TrustKeeper, UNTRUSTED, Wanted, untrusted},
     script::approval::{self, Lock, PinnedTrust},
-    system::{
-        clock::{self, Clock},
-        workspace::Workspace,
-    },
 };
 use base::{
     error::{Code, Error},
     hash::Sha256,
     path::RepoPath,
+};
+use system::{
+    clock::{self, Clock},
+    workspace::Workspace,
 };
 
 /// The version of the file format that this program writes.
@@ -157,7 +157,7 @@ impl TrustKeeper for Store {
             return None;
         }
         let command = match wanted.file.as_str() {
-            crate::system::policy::FILE => "nrv trust".to_owned(),
+            system::policy::FILE => "nrv trust".to_owned(),
             file => format!("nrv trust {file}"),
         };
         let hint = format!("`{command}` shows its permissions, and trusts it");
@@ -280,7 +280,7 @@ mod tests {
     use std::{fs, os::unix::fs::symlink};
 
     use super::*;
-    use crate::system::policy::{FILE, Policy};
+    use system::policy::{FILE, Policy};
 
     struct Place {
         folder: tempfile::TempDir,

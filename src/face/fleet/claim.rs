@@ -5,14 +5,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{
-    service::exec::PrivateFolder,
-    system::{plain_file, store::Store},
-};
+use crate::service::exec::PrivateFolder;
 use base::{
     error::{Code, Error},
     hash::Sha256,
 };
+use system::{plain_file, store::Store};
 
 /// The most attempts at a task.
 const MOST: u32 = 10_000;

@@ -6,12 +6,12 @@ use super::{form::CommitForm, plan::Task};
 use crate::{
     script::remote::{Git, GitSource, Surroundings, hardened},
     service::exec::PrivateFolder,
-    system::{
-        plain_file,
-        process::sandbox::{Limits, Unasked},
-    },
 };
 use base::error::{Code, Error};
+use system::{
+    plain_file,
+    process::sandbox::{Limits, Unasked},
+};
 
 /// Names at the top of a commit that nrv keeps for itself: a repository could plant records and locks.
 const RESERVED: &[&str] = &[".runs"];

@@ -18,13 +18,13 @@ use super::{
 use crate::{
     host::{self, Asked, Context, Options, Source, Started},
     service::exec::PrivateFolder,
-    system::{policy::Policy, store::Store, workspace::Workspace},
 };
 use base::{
     error::{Code, Error},
     hash::Sha256,
     json,
 };
+use system::{policy::Policy, store::Store, workspace::Workspace};
 
 /// How far a fleet is, by the keys of the store alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

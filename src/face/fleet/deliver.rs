@@ -21,13 +21,13 @@ use super::{
 use crate::{
     script::remote::{Git, Surroundings},
     service::exec::PrivateFolder,
-    system::clock,
 };
 use base::{
     error::{Code, Error},
     hash::Sha256,
     json,
 };
+use system::clock;
 
 /// The folder of keys of deliveries that were begun.
 const BEGUN: &str = "deliveries";

@@ -19,18 +19,18 @@ use crate::{
         shipped,
     },
     service::exec::PrivateFolder,
-    system::{
-        policy::{self, Policy},
-        process::sandbox::{Limits, Unasked},
-        store::Store,
-        workspace::{Workspace, parallel_map},
-    },
 };
 use base::{
     error::{Code, Error},
     hash::Sha256,
     json,
     path::RepoPath,
+};
+use system::{
+    policy::{self, Policy},
+    process::sandbox::{Limits, Unasked},
+    store::Store,
+    workspace::{Workspace, parallel_map},
 };
 
 /// The bounds of a question for a commit.

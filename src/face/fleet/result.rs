@@ -6,12 +6,12 @@ use super::{
     outcome::{Kind, Outcome},
     plan::Head,
 };
-use crate::system::store::Store;
 use base::{
     error::{Code, Error},
     hash::Sha256,
     json,
 };
+use system::store::Store;
 
 /// The folder of keys of tasks that are done.
 pub(super) const DONE: &str = "done";

@@ -15,18 +15,18 @@ use crate::{
     record::RunFolder,
     script::{self, Invocation, Loader, load, remote::Surroundings, session::Origin},
     service::{exec::PrivateFolder, gate::secrets},
-    system::{
-        clock::Stopwatch,
-        policy::{Ceiling, FILE, Policy},
-        store::Store,
-        workspace::Workspace,
-    },
 };
 use base::{
     error::{Code, Error},
     hash::Sha256,
     json,
     path::RepoPath,
+};
+use system::{
+    clock::Stopwatch,
+    policy::{Ceiling, FILE, Policy},
+    store::Store,
+    workspace::Workspace,
 };
 
 /// The parts of a worker that all tasks share.

@@ -17,15 +17,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{resource::of_path, run::held};
-use crate::system::{
-    net,
-    policy::{ConfirmMode, Policy},
-};
 use base::{
     error::{Code, Error},
     hash::Sha256,
     json,
     text::{counted, escape},
+};
+use system::{
+    net,
+    policy::{ConfirmMode, Policy},
 };
 
 /// The name of the question in a request for input.

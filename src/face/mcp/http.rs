@@ -35,11 +35,11 @@ use super::{
     server::Server,
     setup::{MESSAGE, failed},
 };
-use crate::system::net::Secret;
 use base::{
     error::{Code, Error},
     hash::Sha256,
 };
+use system::net::Secret;
 
 /// The path of the endpoint.
 const PATH: &str = "/mcp";

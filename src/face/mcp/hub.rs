@@ -22,8 +22,9 @@ use super::{
     setup::Setup,
     wire::Wire,
 };
-use crate::{host::Context, system::threads};
+use crate::host::Context;
 use base::error::{Code, Error};
+use system::threads;
 
 /// The most runs that clients may hold open.
 const OPEN: usize = 32;

@@ -18,14 +18,12 @@ use super::{
     lines::{conceal, concealed},
     wire::Wire,
 };
-use crate::{
-    host::{self, Context, Finished, Flags, Host, Positions, Request, Silent, State},
-    system::threads,
-};
+use crate::host::{self, Context, Finished, Flags, Host, Positions, Request, Silent, State};
 use base::{
     call::Call,
     error::{Code, Error},
 };
+use system::threads;
 
 /// The most orders of a run that wait.
 const WAITING: usize = 64;

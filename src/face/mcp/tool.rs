@@ -12,13 +12,13 @@ use super::{run::Work, script::Runnable};
 use crate::{
     flow::tool::{self, Phase, Tool, text_of, texts},
     host::{Context, describe_adapter},
-    system::schema::Schema,
 };
 use base::{
     call::{Call, Command, Strategy, Summon},
     error::{Code, Error},
     micro::{Find, Kind},
 };
+use system::schema::Schema;
 
 /// The tools that are no call of a run.
 pub(super) const RUN_SCRIPT: &str = "run_script";

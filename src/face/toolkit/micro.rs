@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use crate::{
     host::{Context, Host, Options, Position, Request, Silent},
     service::edit::EditOutcome,
-    system::workspace::Workspace,
 };
 use base::{
     call::Call,
     error::{Code, Error},
     micro::{self, By, Edit, Find, Handle, Tool},
 };
+use system::workspace::Workspace;
 
 /// The target of an edit.
 ///

@@ -4,11 +4,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::handler::{Action, ActionHandler, Reply, Turn};
-use crate::system::schema::{
+use base::error::Error;
+use system::schema::{
     Schema,
     reply::{Fence, parse},
 };
-use base::error::Error;
 
 /// Reads `{"message", "spawn"?, "actions"?}`. `spawn` comes first, and is the tool `summon_servitor`.
 #[derive(Clone, Copy, Debug, Default)]

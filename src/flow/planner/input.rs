@@ -3,13 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::{plan::Plan, tools::Tool};
-use crate::{flow::Door, system::schema::Schema};
+use crate::flow::Door;
 use base::{
     call::Call,
     error::{Code, Error},
     hash::Sha256,
     json,
 };
+use system::schema::Schema;
 
 /// The beginning of a reference into the plan.
 const INPUTS: &str = "#/inputs/";

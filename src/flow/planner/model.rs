@@ -9,14 +9,12 @@ use super::{
     tools::Tools,
     validate::validate,
 };
-use crate::{
-    flow::Door,
-    system::schema::reply::{Fence, parse},
-};
+use crate::flow::Door;
 use base::{
     call::{Ask, Call, Parts},
     error::{Code, Error},
 };
+use system::schema::reply::{Fence, parse};
 
 /// The model that plans.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::system::schema::Schema;
 use base::error::{Code, Error};
+use system::schema::Schema;
 
 /// A plan: the adapters that a goal needs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

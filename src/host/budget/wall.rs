@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
-use crate::system::{clock::Stopwatch, threads};
 use base::error::Error;
+use system::{clock::Stopwatch, threads};
 
 /// How often the wish of the user to stop is passed on, and the time looked at.
 const TICK: Duration = Duration::from_millis(20);

@@ -42,13 +42,13 @@ use crate::{
         source::Source,
         verify::Report,
     },
-    system::{git, policy::Policy, workspace::View},
 };
 use base::{
     error::{Code, Error},
     hash::Sha256,
     span::span,
 };
+use system::{git, policy::Policy, workspace::View};
 
 /// The word in the name of the artefact with the source of a user's adapter.
 pub(super) const SOURCE: &str = "adapter";

@@ -18,13 +18,13 @@ use crate::{
         adapter::{contract::Invocation, source::Source},
         gate::Decision,
     },
-    system::workspace::{Globs, View, parallel_map},
 };
 use base::{
     call::{Call, Node, Run, Work},
     error::{Code, Error},
     path::{RepoPath, prefix},
 };
+use system::workspace::{Globs, View, parallel_map};
 
 /// The work of a node that can be done before its turn.
 enum Job {

@@ -17,7 +17,6 @@ use crate::{
         apply::{self, Proposed},
         gate::Decision,
     },
-    system::policy::Refusal,
 };
 use base::{
     call::Call,
@@ -26,6 +25,7 @@ use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use system::policy::Refusal;
 
 /// The kind of this change in a confirmation, by which the policy can grant it.
 const KIND: &str = "apply";

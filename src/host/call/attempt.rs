@@ -23,7 +23,6 @@ use crate::{
         recorder::Recorder,
     },
     record::{Chain, RunFolder},
-    system::lock::Lease,
 };
 use base::{
     change::Content,
@@ -31,6 +30,7 @@ use base::{
     path::RepoPath,
     text::counted,
 };
+use system::lock::Lease;
 
 impl Pipeline<'_, '_> {
     /// Ends the innermost attempt: what it changed is kept, or undone.

@@ -8,7 +8,6 @@ use super::files::{Files, MAX_HITS};
 use crate::{
     host::context::check_stop,
     service::code::{Finder, Found},
-    system::workspace::parallel_map,
 };
 use base::{
     call::Search,
@@ -17,6 +16,7 @@ use base::{
     path::RepoPath,
     text::counted,
 };
+use system::workspace::parallel_map;
 
 /// A longer file is not searched.
 const LARGEST: u64 = 16 << 20;

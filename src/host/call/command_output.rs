@@ -4,11 +4,9 @@ use std::fmt::Write;
 
 use anstream::adapter::strip_str;
 
-use crate::{
-    service::gate::secrets,
-    system::process::sandbox::{Ended, Stream},
-};
+use crate::service::gate::secrets;
 use base::text::{counted, shortened};
+use system::process::sandbox::{Ended, Stream};
 
 /// How many lines of each stream are told.
 const LINES: usize = 20;

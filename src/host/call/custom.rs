@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use crate::{
     host::{Demand, Position},
     service::gate::Offered,
-    system::{schema::Schema, workspace::View},
 };
 use base::error::{Code, Error};
+use system::{schema::Schema, workspace::View};
 
 /// Namespaces that are reserved for nrv's own calls, now or in a later version.
 const NAMESPACES: &[&str] = &[

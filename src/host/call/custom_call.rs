@@ -7,21 +7,19 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{
-    host::{
-        call::{
-            custom::{CustomCall, CustomContext, Effect, Offer},
-            mcp,
-        },
-        change::pipeline::Pipeline,
+use crate::host::{
+    call::{
+        custom::{CustomCall, CustomContext, Effect, Offer},
+        mcp,
     },
-    system::schema::Schema,
+    change::pipeline::Pipeline,
 };
 use base::{
     call::{Call, tool_of_call},
     error::{Code, Error},
     text,
 };
+use system::schema::Schema;
 
 /// Answers a call that the program adds, or one to an MCP server. What may have an effect is in the record, on the disk, before it is done.
 pub(in crate::host) fn custom(pipeline: &mut Pipeline<'_, '_>, call: &Call) -> Result<Value, Error> {

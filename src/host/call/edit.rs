@@ -23,7 +23,6 @@ use crate::{
             proof::{self, Span},
         },
     },
-    system::workspace::{Globs, View, parallel_map},
 };
 use base::{
     change::Content,
@@ -32,6 +31,7 @@ use base::{
     micro::{Edit, Find, Handle},
     path::RepoPath,
 };
+use system::workspace::{Globs, View, parallel_map};
 
 /// The kind of this change in a confirmation, by which the policy can grant it.
 const KIND: &str = "edit";

@@ -5,7 +5,6 @@ use serde_json::Value;
 use crate::{
     host::terms::Terms,
     service::gate::{self, Edit, Rules, Subject, Verdict, destructive},
-    system::{policy::Policy, workspace::View},
 };
 use base::{
     call::{Call, Command},
@@ -13,6 +12,7 @@ use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use system::{policy::Policy, workspace::View};
 
 /// Returns the verdict of the gates on a command, or on the use of a tool, that a script asks about; none for another call.
 pub(in crate::host) fn verdict(call: &Call, policy: &Policy, rules: &Rules) -> Option<Verdict> {

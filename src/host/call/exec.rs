@@ -30,18 +30,18 @@ use crate::{
         exec::{self, Done},
         gate::secrets,
     },
-    system::{
-        journal::{self, Cleared},
-        policy,
-        process::sandbox::{Bound, Confinement, Ended, Stream},
-        workspace::{Globs, View, Workspace, parallel_map},
-    },
 };
 use base::{
     call::{Call, Run},
     error::{Code, Error},
     path::RepoPath,
     text::{escape, shortened},
+};
+use system::{
+    journal::{self, Cleared},
+    policy,
+    process::sandbox::{Bound, Confinement, Ended, Stream},
+    workspace::{Globs, View, Workspace, parallel_map},
 };
 
 /// The kind of a command's change in a confirmation, by which the policy can grant it.

@@ -9,13 +9,7 @@ use std::{
 use regex::Regex;
 use serde_json::{Value, json};
 
-use crate::{
-    host::{Context, context::check_stop, reply_size::too_large},
-    system::{
-        policy::Policy,
-        workspace::{Globs, Kind, Overlay, View, parallel_map},
-    },
-};
+use crate::host::{Context, context::check_stop, reply_size::too_large};
 use base::{
     call::Call,
     change::Content,
@@ -23,6 +17,10 @@ use base::{
     json,
     path::{RepoPath, protected},
     regular,
+};
+use system::{
+    policy::Policy,
+    workspace::{Globs, Kind, Overlay, View, parallel_map},
 };
 
 /// How many hits one search may give.

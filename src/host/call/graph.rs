@@ -9,16 +9,16 @@ use crate::{
         terms::Terms,
     },
     service::gate::Decision,
-    system::{
-        policy::Refusal,
-        workspace::{Globs, View},
-    },
 };
 use base::{
     call::{Call, Node, Work, check_nodes},
     error::{Code, Error},
     path::RepoPath,
     text::first_file,
+};
+use system::{
+    policy::Refusal,
+    workspace::{Globs, View},
 };
 
 /// The rules that bound the files which a run may write at all.

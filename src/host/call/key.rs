@@ -2,11 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{
-    host::Context,
-    system::{net::Secret, policy::Policy},
-};
+use crate::host::Context;
 use base::error::{Code, Error};
+use system::{net::Secret, policy::Policy};
 
 /// The place of a key.
 pub(super) struct KeyPlace<'a> {

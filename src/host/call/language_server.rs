@@ -16,17 +16,17 @@ use super::server_process::{GOODBYE, KEPT, TICK, explained};
 use crate::{
     host::terms::Terms,
     service::exec::{self, Conversation, Done, Prepared},
-    system::{
-        clock::Stopwatch,
-        language_server::{Asked, Caller, Client, Ends, Servers, failed},
-        policy::{self, LanguageServer},
-        threads,
-        workspace::View,
-    },
 };
 use base::{
     call::Run,
     error::{Code, Error},
+};
+use system::{
+    clock::Stopwatch,
+    language_server::{Asked, Caller, Client, Ends, Servers, failed},
+    policy::{self, LanguageServer},
+    threads,
+    workspace::View,
 };
 
 /// Pieces of output that wait to be read.

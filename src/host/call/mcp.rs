@@ -16,16 +16,16 @@ use crate::{
         Note,
         event::{Confined, Event, ExecStarted},
     },
-    system::{
-        clock::Stopwatch,
-        mcp_client::{Definition, Reply, failed},
-    },
 };
 use base::{
     call::{Call, tool_of_call},
     error::{Code, Error},
     pulse::Pulse,
     text::{escape, shortened},
+};
+use system::{
+    clock::Stopwatch,
+    mcp_client::{Definition, Reply, failed},
 };
 
 /// Characters of the words of a tool that an error shows.

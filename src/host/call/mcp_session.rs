@@ -6,18 +6,16 @@ use super::{
     mcp_web::{Connection, Remote},
     server_process::{Process, Starting, Streams, Surroundings},
 };
-use crate::{
-    host::Context,
-    system::{
-        clock::Stopwatch,
-        mcp_client::{self, Client, Definition, failed},
-        policy::{Exec, McpServer, Policy},
-        workspace::Overlay,
-    },
-};
+use crate::host::Context;
 use base::{
     error::{Code, Error},
     pulse::Pulse,
+};
+use system::{
+    clock::Stopwatch,
+    mcp_client::{self, Client, Definition, failed},
+    policy::{Exec, McpServer, Policy},
+    workspace::Overlay,
 };
 
 /// The servers with which a run converses. Dropping them ends them all at once.

@@ -3,15 +3,13 @@
 use url::Url;
 
 use super::key::KeyPlace;
-use crate::{
-    host::Context,
-    system::{
-        mcp_client::{Answer, Post, Web},
-        net::{Cancel, Exchange, Failure, Method, Secret, Sender, is_loopback},
-        policy::{McpServer, Policy},
-    },
-};
+use crate::host::Context;
 use base::error::{Code, Error};
+use system::{
+    mcp_client::{Answer, Post, Web},
+    net::{Cancel, Exchange, Failure, Method, Secret, Sender, is_loopback},
+    policy::{McpServer, Policy},
+};
 
 /// The way to a server.
 pub(super) struct Remote {

@@ -15,13 +15,13 @@ use crate::{
     },
     record::FileRef,
     service::adapter::contract::{Failure, Invocation, Verdict},
-    system::{
-        net::{self, Outcome},
-        policy::Policy,
-        workspace::parallel_map,
-    },
 };
 use base::{error::Error, seed};
+use system::{
+    net::{self, Outcome},
+    policy::Policy,
+    workspace::parallel_map,
+};
 
 /// No link of the sample is missing on its new host.
 const NO_404S_SAMPLED: &str = "no_404s_sampled";
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn no_more_are_chosen_than_the_policy_gives() {
         let policy = "[net]\nhosts = ['a.com']\n[adapters.x]\nhttp_samples = 3";
-        let policy = Policy::parse(policy, crate::system::policy::FILE).unwrap();
+        let policy = Policy::parse(policy, system::policy::FILE).unwrap();
         let input = |params: Value| {
             let value = json!({
                 "tool": "x", "version": "1", "mode": "apply", "target": {"repo_path": ".", "glob": "*"},

@@ -19,19 +19,19 @@ use serde_json::json;
 use crate::{
     host::Context,
     service::exec::{self, Conversation, Done, Found},
-    system::{
-        clock::Stopwatch,
-        policy,
-        process::{Critical, Program, sandbox::Confinement},
-        threads,
-        workspace::{Overlay, View, Workspace},
-    },
 };
 use base::{
     call::Run,
     error::{Code, Error},
     pulse::Pulse,
     text::shortened,
+};
+use system::{
+    clock::Stopwatch,
+    policy,
+    process::{Critical, Program, sandbox::Confinement},
+    threads,
+    workspace::{Overlay, View, Workspace},
 };
 
 /// The wait for a server to end by itself after good-bye.

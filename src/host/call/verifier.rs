@@ -26,15 +26,15 @@ use crate::{
         },
         exec,
     },
-    system::{
-        process::{Command, capture_with},
-        workspace::Proposed,
-    },
 };
 use base::{
     error::{Code, Error},
     hash::Sha256,
     path::RepoPath,
+};
+use system::{
+    process::{Command, capture_with},
+    workspace::Proposed,
 };
 
 /// The hidden subcommand that verifies.

@@ -5,7 +5,6 @@ use serde_json::Value;
 use crate::{
     host::{Event, Sink, tally::Tally},
     service::gate::{Decision, GateResult},
-    system::policy::Policy,
 };
 use base::{
     call::{Severity, Violation},
@@ -13,6 +12,7 @@ use base::{
     hash::Sha256,
     json,
 };
+use system::policy::Policy;
 
 /// The word in place of a gate's name.
 const RECORDED: &str = "recorded";

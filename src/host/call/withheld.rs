@@ -2,14 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{
-    host::{life::request::Origin, terms::Terms},
-    system::workspace::{Globs, View},
-};
+use crate::host::{life::request::Origin, terms::Terms};
 use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use system::workspace::{Globs, View};
 
 /// Excludes hidden files from the target of an invocation, and refuses parameters that name one.
 pub(super) fn exclude(run: &Terms<'_>, view: View<'_>, invocation: &mut Map<String, Value>) -> Result<(), Error> {

@@ -12,12 +12,12 @@ use crate::{
         RunFolder,
         event::{Confirmation, Event},
     },
-    system::workspace::parallel_map,
 };
 use base::{
     error::{Code, Error},
     text::first_file,
 };
+use system::workspace::parallel_map;
 
 impl Host<'_> {
     /// Grants what the run waits for. The call that asked finds the token when it is made again, and uses it up.

@@ -11,15 +11,15 @@ use crate::{
         terms::Terms,
     },
     record::RunFolder,
-    system::{
-        clock,
-        signature::{Signature, Signers, Use},
-    },
 };
 use base::{
     error::{Code, Error},
     path::{RepoPath, protected},
     text::escape,
+};
+use system::{
+    clock,
+    signature::{Signature, Signers, Use},
 };
 
 /// The file of those whose signatures count, in [`protected::SIGNERS`].

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use crate::{
     host::{change::draft::Previewed, life::history::Past},
     record::event::AttemptCounts,
-    system::workspace::Overlay,
 };
 use base::path::RepoPath;
+use system::workspace::Overlay;
 
 /// The attempts of a run.
 #[derive(Debug, Default)]

@@ -14,16 +14,16 @@ use crate::{
         self, FileRef, Note, RunFolder,
         event::{Event, Prepared, Revoked},
     },
-    system::{
-        journal::{self, Journal, Target, Transaction},
-        lock::Wait,
-        process::Section,
-    },
 };
 use base::{
     change::Entry,
     error::{Code, Error},
     span::span,
+};
+use system::{
+    journal::{self, Journal, Target, Transaction},
+    lock::Wait,
+    process::Section,
 };
 
 /// The name of a run's first transaction.

@@ -22,10 +22,6 @@ use crate::{
     },
     record::event::{self, Confirmation},
     service::gate::{Decision, GateResult, Verdict},
-    system::{
-        clock::{self, Stopwatch},
-        policy::{Confirm, ConfirmMode, ConfirmWrites},
-    },
 };
 use base::{
     call::Call,
@@ -35,6 +31,10 @@ use base::{
     json,
     span::span,
     text::{counted, escape},
+};
+use system::{
+    clock::{self, Stopwatch},
+    policy::{Confirm, ConfirmMode, ConfirmWrites},
 };
 
 /// The confirmations under which a change is made.

@@ -6,9 +6,9 @@ use crate::{
         adapter::{Adapter, Adapters},
         gate::Domain,
     },
-    system::policy::Policy,
 };
 use base::micro::tool_of;
+use system::policy::Policy;
 
 pub(super) fn owned(globs: &[&str]) -> Vec<String> {
     globs.iter().map(|glob| (*glob).to_owned()).collect()

@@ -5,16 +5,16 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::{
     host::{Context, change::patch::Patch},
     service::gate::GateResult,
-    system::{
-        journal::{Target, check_case, preflight},
-        workspace::{Overlay, View, parallel_map},
-    },
 };
 use base::{
     change::{ChangeSet, Content, Entry, Stamp},
     diff::Stat,
     error::Error,
     path::RepoPath,
+};
+use system::{
+    journal::{Target, check_case, preflight},
+    workspace::{Overlay, View, parallel_map},
 };
 
 /// A file of a dry run's patch.

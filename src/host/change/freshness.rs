@@ -7,12 +7,12 @@ use crate::{
     host::{recorder::Recorder, terms::Terms},
     record::EVENTS,
     service::adapter::contract::FileHash,
-    system::workspace::{Metadata, View, parallel_map},
 };
 use base::{
     error::{Code, Error},
     text::first_file,
 };
+use system::workspace::{Metadata, View, parallel_map};
 
 /// The metadata of files, taken after they had been read.
 #[derive(Debug)]

@@ -3,10 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::transaction::Transacted;
-use crate::{
-    host::{Context, change::attempts::Attempts},
-    system::lock::Lease,
-};
+use crate::host::{Context, change::attempts::Attempts};
+use system::lock::Lease;
 
 /// The changes of a run.
 pub(in crate::host) struct Ledger<'a> {

@@ -14,9 +14,9 @@ use super::{
 use crate::{
     host::{Context, recorder::Recorder, terms::Terms},
     record::{Record, RunFolder, event::Event},
-    system::{journal, policy::ConfirmMode},
 };
 use base::error::{Code, Error};
+use system::{journal, policy::ConfirmMode};
 
 /// Where a run's record is made: the inodes of the workspace and of the run's folder, which nobody knows beforehand.
 pub(in crate::host) fn place(context: &Context, folder: &RunFolder) -> Result<[u64; 2], Error> {

@@ -14,13 +14,13 @@ use crate::{
         event::{Checked, Event},
     },
     service::apply::Proposed,
-    system::workspace::{View, parallel_map},
 };
 use base::{
     change::{Content, Stamp},
     error::{Code, Error},
     path::RepoPath,
 };
+use system::workspace::{View, parallel_map};
 
 /// A change that is verified by reading its files back.
 pub(in crate::host) struct ReadBack<'p> {

@@ -13,7 +13,6 @@ use crate::{
         adapter::contract::{Baseline, BaselineRecord, ManifestRecord, Proposal},
         apply,
     },
-    system::workspace::View,
 };
 use base::{
     call::{Blob, Call, PlannedFile},
@@ -21,6 +20,7 @@ use base::{
     diff::{Lines, Stat},
     error::{Code, Error},
 };
+use system::workspace::View;
 
 /// The state of the files of a proposal that is rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

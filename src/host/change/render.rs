@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use crate::{
     host::{change::patch::Patch, terms::Terms},
     service::apply::Proposed,
-    system::workspace::{View, parallel_map, parallel_map_with},
 };
 use base::{
     change::{Change, Stamp},
@@ -13,6 +12,7 @@ use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use system::workspace::{View, parallel_map, parallel_map_with};
 
 impl Terms<'_> {
     /// Renders a change whose pre-images are at hand.
@@ -100,8 +100,8 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::system::workspace::{Overlay, Workspace};
     use base::change::Content;
+    use system::workspace::{Overlay, Workspace};
 
     #[test]
     fn a_file_that_changed_or_is_gone_is_stale() {

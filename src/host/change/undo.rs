@@ -14,14 +14,14 @@ use crate::{
         self, Chain, Note, RunFolder,
         event::{AttemptPutBack, AttemptSetAside, Event, Undoing},
     },
-    system::{
-        journal::{Journal, Target, Transaction},
-        lock::Lease,
-    },
 };
 use base::{
     change::{Content, Entry},
     error::{Code, Error},
+};
+use system::{
+    journal::{Journal, Target, Transaction},
+    lock::Lease,
 };
 
 /// Why changes of a run are taken back, or put back.

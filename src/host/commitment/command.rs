@@ -14,16 +14,16 @@ use crate::{
         exec,
         gate::{self, Decision, Rules, Subject},
     },
-    system::{
-        journal::{self, Cleared},
-        policy::Policy,
-        process::sandbox::Ended,
-        workspace::View,
-    },
 };
 use base::{
     call::{Call, Run},
     error::{Code, Error},
+};
+use system::{
+    journal::{self, Cleared},
+    policy::Policy,
+    process::sandbox::Ended,
+    workspace::View,
 };
 
 /// The environment and the limits for the commands of commitments.

@@ -2,11 +2,9 @@
 
 use serde_json::Value;
 
-use crate::{
-    service::assertion::{self, Assertion},
-    system::policy::{self, Policy},
-};
+use crate::service::assertion::{self, Assertion};
 use base::error::{Code, Error};
+use system::policy::{self, Policy};
 
 /// How many characters a description may have.
 const MOST_WORDS: usize = 1000;

@@ -29,16 +29,16 @@ use crate::{
         assertion::{self, Assertion, Baseline, Sight},
         gate::Rules,
     },
-    system::{
-        policy::{self, Hidden, Policy},
-        workspace::Globs,
-    },
 };
 use base::{
     call::{Call, Promise},
     error::{Code, Error},
     json,
     path::RepoPath,
+};
+use system::{
+    policy::{self, Hidden, Policy},
+    workspace::Globs,
 };
 
 pub use self::{

@@ -24,12 +24,12 @@ use crate::{
         assertion::{self, Assertion, Verdict},
         gate::Rules,
     },
-    system::{clock::Stopwatch, policy::Policy},
 };
 use base::{
     error::{Code, Error},
     text::escape,
 };
+use system::{clock::Stopwatch, policy::Policy};
 
 /// The result of verifying a run again.
 #[derive(Clone, Debug, Serialize)]

@@ -8,9 +8,9 @@ use crate::{
         event::{self, CommitmentVerified, SeenTimes},
     },
     service::assertion::{self, Assertion, Verdict},
-    system::{clock::Stopwatch, workspace::Proposed},
 };
 use base::error::{Code, Error};
+use system::{clock::Stopwatch, workspace::Proposed};
 
 /// The hidden subcommand that looks at an assertion.
 pub(super) const SUBCOMMAND: &str = "__check";

@@ -9,11 +9,9 @@ use super::{
     evidence::{Evidence, MadeCall},
     measure::{Evaluator, Measured, found},
 };
-use crate::{
-    service::gate::{self, Decision, Rules, destructive},
-    system::policy::Policy,
-};
+use crate::service::gate::{self, Decision, Rules, destructive};
 use base::{call::Command, error::Error};
+use system::policy::Policy;
 
 /// See the module's documentation.
 pub(super) struct ForbiddenCommandScan;
@@ -81,7 +79,7 @@ fn broken(command: &Command, own: Option<&destructive::Rules>, policy: &Policy, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::policy::FILE;
+    use system::policy::FILE;
 
     #[track_caller]
     fn check(policy: &str, calls: Value, passed: Option<bool>, found: &[&str]) {

@@ -9,12 +9,9 @@ use super::{
     manifest,
     measure::{Evaluator, Measured, found},
 };
-use crate::{
-    host::evaluator::manifest::Manifest,
-    service::gate::Rules,
-    system::policy::{DependencyRule, Policy},
-};
+use crate::{host::evaluator::manifest::Manifest, service::gate::Rules};
 use base::error::{Code, Error};
+use system::policy::{DependencyRule, Policy};
 
 /// See the module's documentation.
 pub(super) struct ForbiddenDependencyScan;
@@ -64,8 +61,8 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::system::policy::FILE;
     use base::path::RepoPath;
+    use system::policy::FILE;
 
     #[track_caller]
     fn check(policy: &str, before: Option<&str>, after: Option<&str>, passed: Option<bool>, details: Value) {

@@ -9,9 +9,9 @@ use crate::{
     },
     record::event::Changes,
     service::gate::Rules,
-    system::policy::Policy,
 };
 use base::error::Error;
+use system::policy::Policy;
 
 /// Judges the rework ratio. What an attempt tried that was undone does not count.
 pub(super) struct DiffQuality;

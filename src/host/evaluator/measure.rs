@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::{host::evaluator::evidence::Evidence, service::gate::Rules, system::policy::Policy};
+use crate::{host::evaluator::evidence::Evidence, service::gate::Rules};
 use base::error::Error;
+use system::policy::Policy;
 
 /// The evaluator that says whether tests passed.
 pub(in crate::host) const TESTS_PASS: &str = "tests-pass";

@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn the_policy_knows_every_evaluator() {
         let names: Vec<&str> = EVALUATORS.iter().map(|evaluator| evaluator.name()).collect();
-        assert_eq!(names, crate::system::policy::EVALUATORS);
+        assert_eq!(names, system::policy::EVALUATORS);
         assert!(names.is_sorted());
     }
 

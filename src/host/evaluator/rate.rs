@@ -6,8 +6,9 @@ use super::{
     evidence::Evidence,
     measure::{Evaluator, Measured, ratio},
 };
-use crate::{service::gate::Rules, system::policy::Policy};
+use crate::service::gate::Rules;
 use base::error::Error;
+use system::policy::Policy;
 
 /// See the module's documentation.
 pub(super) struct ViolationRate;
@@ -30,7 +31,7 @@ impl Evaluator for ViolationRate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::policy::FILE;
+    use system::policy::FILE;
 
     #[track_caller]
     fn check(policy: &str, calls: u64, violations: u64, passed: Option<bool>, value: f64) {

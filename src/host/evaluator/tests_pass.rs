@@ -9,8 +9,9 @@ use super::{
     evidence::{Evidence, MadeCall},
     measure::{Evaluator, Measured, found},
 };
-use crate::{service::gate::Rules, system::policy::Policy};
+use crate::service::gate::Rules;
 use base::error::Error;
+use system::policy::Policy;
 
 /// See the module's documentation.
 pub(super) struct TestsPass;

@@ -1,14 +1,12 @@
 //! A person is asked to trust a policy.
 
-use crate::{
-    host::{
-        Answer, Context, Event, Question, Sink,
-        life::trust::{Wanted, may_be_asked},
-        terms::Terms,
-    },
-    system::{clock::Stopwatch, policy::Policy},
+use crate::host::{
+    Answer, Context, Event, Question, Sink,
+    life::trust::{Wanted, may_be_asked},
+    terms::Terms,
 };
 use base::error::Error;
+use system::{clock::Stopwatch, policy::Policy};
 
 impl Context {
     /// Returns the policy that a person has to trust before it is obeyed; none if it starts nothing and sends nothing.

@@ -22,13 +22,13 @@ use crate::{
         event::{Duration, Event, Free, Kind, RunEnd, Shown, State},
     },
     service::gate::GateResult,
-    system::journal,
 };
 use base::{
     error::{Code, Error},
     hash::Sha256,
     span::span,
 };
+use system::journal;
 
 /// The records that say which changes stand, and which adapters made them.
 const MOVES: &[Kind] = &[Kind::Committed, Kind::Undone, Kind::Revoked, Kind::DtaApplied];

@@ -6,16 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::request::Asked;
-use crate::{
-    host::{Context, Event, Sink, terms::Terms},
-    system::{git, journal::Manifest, workspace::Globs},
-};
+use crate::host::{Context, Event, Sink, terms::Terms};
 use base::{
     change::{ChangeSet, Stamp},
     error::{Code, Error},
     hash::Sha256,
     path::{RepoPath, protected},
 };
+use system::{git, journal::Manifest, workspace::Globs};
 
 /// The state of the repository that the workspace belongs to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -199,9 +197,9 @@ mod tests {
             Chain, Note,
             event::{Event, Transaction},
         },
-        system::workspace::Workspace,
     };
     use base::change::{Content, Entry};
+    use system::workspace::Workspace;
 
     fn context(root: &Path) -> Context {
         Context::new(Workspace::open(root).unwrap(), Options::default()).unwrap()

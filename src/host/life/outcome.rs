@@ -13,9 +13,9 @@ use crate::{
         event::{Asked, Kind},
         outcome::{changed_files, unverified},
     },
-    system::{clock, lock::Holder},
 };
 use base::error::{Code, Error};
+use system::{clock, lock::Holder};
 
 /// One run in a listing.
 #[derive(Clone, Debug, Serialize, Deserialize)]

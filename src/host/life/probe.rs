@@ -10,15 +10,15 @@ use crate::{
         self,
         verify::{ArtifactRef, Contents, Request},
     },
-    system::{
-        journal::{self, FileSystem},
-        workspace::{Kind, Proposed, Workspace},
-    },
 };
 use base::{
     error::{Code, Error},
     hash::Sha256,
     path::{RepoPath, protected::RUNS},
+};
+use system::{
+    journal::{self, FileSystem},
+    workspace::{Kind, Proposed, Workspace},
 };
 
 /// How long a verifier of nothing may take.

@@ -19,17 +19,17 @@ use crate::{
         event::{Event, Kind, Revoked, RunInterrupted, Transaction},
     },
     service::exec,
-    system::{
-        journal::{self, Journal},
-        lock::{Lease, Locks},
-        workspace::Workspace,
-    },
 };
 use base::{
     change::Stamp,
     error::{Code, Error},
     path::RepoPath,
     text::counted,
+};
+use system::{
+    journal::{self, Journal},
+    lock::{Lease, Locks},
+    workspace::Workspace,
 };
 
 /// The results of the recovery of all runs.

@@ -12,7 +12,6 @@ use crate::{
         adapter::{self, contract::Mode},
         apply,
     },
-    system::{policy::Policy, workspace::Globs},
 };
 use base::{
     call::Call,
@@ -20,6 +19,7 @@ use base::{
     hash::Sha256,
     micro::{Edit, Tool},
 };
+use system::{policy::Policy, workspace::Globs};
 
 /// The work that a run is asked to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

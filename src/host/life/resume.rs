@@ -35,17 +35,17 @@ use crate::{
         event::{Event, Place, Ruling, RunResumed, StaleRead, StaleReads},
     },
     service::gate::{Decision, Rules},
-    system::{
-        journal,
-        lock::Lease,
-        policy::{Policy, RULES},
-    },
 };
 use base::{
     call::Call,
     error::{Code, Error},
     span::span,
     text::{counted, first_file},
+};
+use system::{
+    journal,
+    lock::Lease,
+    policy::{Policy, RULES},
 };
 
 /// How a run is to go on.

@@ -10,9 +10,9 @@ use crate::{
     host::{Context, State},
     record::{self, Exported, Head, RunFolder, Scope},
     service::gate::secrets,
-    system::{clock, journal},
 };
 use base::error::{Code, Error};
+use system::{clock, journal};
 
 /// The state in a run's head after its record was removed.
 const EXPIRED: &str = "expired";

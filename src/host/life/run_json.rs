@@ -7,12 +7,12 @@ use crate::{
     host::{Asked, Flags, Request},
     record::{Keeper, RunFolder, named, packed_form},
     service::gate::secrets,
-    system::policy::{self, BudgetCeiling, Policy},
 };
 use base::{
     error::{Code, Error},
     hash::Sha256,
 };
+use system::policy::{self, BudgetCeiling, Policy};
 
 /// The name of the file that says what was asked.
 pub(in crate::host) const RUN_FILE: &str = "run.json";

@@ -15,12 +15,12 @@ use crate::{
         Note,
         event::{Event, InputFailed, InputGiven},
     },
-    system::clock::Stopwatch,
 };
 use base::{
     call::Call,
     error::{Code, Error},
 };
+use system::clock::Stopwatch;
 
 impl Request {
     /// A run of texts that a person gives, under the policy of the workspace.

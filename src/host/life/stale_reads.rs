@@ -19,16 +19,16 @@ use crate::{
         event::{self, Event, StaleRead, Stored},
     },
     service::{adapter::contract::BaselineRecord, gate::Rules},
-    system::{
-        policy::Policy,
-        workspace::{Kind, Overlay, View, parallel_map},
-    },
 };
 use base::{
     call::Call,
     change::Stamp,
     error::{Code, Error},
     path::RepoPath,
+};
+use system::{
+    policy::Policy,
+    workspace::{Kind, Overlay, View, parallel_map},
 };
 
 /// The context, record, policy and rules with which the reads of a run are repeated.
@@ -154,10 +154,7 @@ impl Reading<'_> {
         if !was_nothing || !is_folder {
             return Ok(false);
         }
-        let globs = crate::system::workspace::Globs::parse(&[format!(
-            "{}/**",
-            crate::system::workspace::Globs::literal(&path)
-        )])?;
+        let globs = system::workspace::Globs::parse(&[format!("{}/**", system::workspace::Globs::literal(&path))])?;
         let below = View::new(&self.context.workspace, &then.overlay).list(&globs, self.context.options.threads)?;
         Ok(below.paths.is_empty() && !then.coming.is_empty())
     }

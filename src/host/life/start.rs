@@ -21,7 +21,6 @@ use crate::{
         Chain, FileRef, Keeper, Note,
         event::{self, Place, RunStarted, WorkerStarted},
     },
-    system::{clock, policy::Policy, workspace::Globs},
 };
 use base::{
     error::{Code, Error},
@@ -29,6 +28,7 @@ use base::{
     hash::Sha256,
     span::span,
 };
+use system::{clock, policy::Policy, workspace::Globs};
 
 impl<'a> Host<'a> {
     /// Starts a run: finishes what a crash left, checks that the tree is clean, opens the record.

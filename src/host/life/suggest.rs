@@ -16,16 +16,16 @@ use super::{
 use crate::{
     host::{Broken, Context, change::render},
     service::gate::{self, Decision, Rules, destructive},
-    system::{
-        policy::{self, Objection, Policy},
-        workspace::{Overlay, View},
-    },
 };
 use base::{
     call::Call,
     change::{Change, Content},
     error::Error,
     path::RepoPath,
+};
+use system::{
+    policy::{self, Objection, Policy},
+    workspace::{Overlay, View},
 };
 
 /// The bits of the mode that a new policy has.

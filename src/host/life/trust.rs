@@ -10,11 +10,11 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::system::policy::Entrusted;
 use base::{
     error::{Code, Error},
     hash::Sha256,
 };
+use system::policy::Entrusted;
 
 /// The key of the details of an error that a person resolves by trusting a policy.
 pub const UNTRUSTED: &str = "untrusted";

@@ -16,7 +16,6 @@ use crate::{
         event::{self, FileRow, JudgedPatch, Shown},
     },
     service::gate::{self, Decision, Explained, GateResult, Offered, Rules, Subject, Verdict, secrets},
-    system::policy::Policy,
 };
 use base::{
     call::Call,
@@ -24,6 +23,7 @@ use base::{
     error::{Code, Error},
     hash::Sha256,
 };
+use system::policy::Policy;
 
 /// A policy with its rules.
 #[derive(Clone, Debug)]

@@ -37,12 +37,12 @@ use crate::{
         event::{RunResumed, Shown},
     },
     service::gate::{Decision, Rules},
-    system::policy::{self, Ceiling, Policy},
 };
 use base::{
     call::Call,
     error::{Code, Error, Location},
 };
+use system::policy::{self, Ceiling, Policy};
 
 pub use self::divergence::{Difference, Divergence, Judges, Parting, RuleAt};
 

@@ -18,8 +18,8 @@ use super::{
 use crate::{
     record::event::Confirmation,
     service::gate::{Decision, Verdict},
-    system::policy::{Confirm, ConfirmMode},
 };
+use system::policy::{Confirm, ConfirmMode};
 
 impl Replay<'_> {
     /// Returns the different decision under the policy that is tried, with the rules that cause it; none if the decision is the same.
@@ -111,7 +111,7 @@ impl Place<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::policy::{FILE, Policy};
+    use system::policy::{FILE, Policy};
 
     #[test]
     fn what_was_confirmed_without_a_question_may_be_asked_or_refused() {

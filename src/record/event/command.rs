@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::parts::Free;
-use crate::system::process::sandbox::Bound;
 use base::hash::Sha256;
+use system::process::sandbox::Bound;
 
-pub use crate::system::process::sandbox::Confinement;
+pub use system::process::sandbox::Confinement;
 
 /// A command is started.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -6,10 +6,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::{
-    record::{FileRef, packed_form},
-    system::process::sandbox::Bound,
-};
+use crate::record::{FileRef, packed_form};
 use base::{
     change::{Entry, Stamp},
     error::{Code, Error, Location},
@@ -20,6 +17,7 @@ use base::{
     path::RepoPath,
     verdict::{Decision, GateResult},
 };
+use system::process::sandbox::Bound;
 
 fn hash() -> Sha256 {
     Sha256::of(b"x")

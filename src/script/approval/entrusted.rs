@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    host::Context,
-    system::policy::{Entrusted, Policy},
-};
+use crate::host::Context;
 use base::{error::Error, hash::Sha256};
+use system::policy::{Entrusted, Policy};
 
 /// The hint of a run whose lock file does not pin the policy, or pins another one.
 pub const PIN_TRUST: &str =

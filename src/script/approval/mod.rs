@@ -16,12 +16,12 @@ pub use self::{
 use crate::{
     host::{Context, signed_by_approver},
     script::Loaded,
-    system::policy::Policy,
 };
 use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use system::policy::Policy;
 
 /// The namespace of a lock file's signature; a signature made for another purpose does not verify.
 pub const NAMESPACE: &str = "nrv-approve";

@@ -4,14 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    script::{
-        Loaded,
-        library::{self, STDLIB_VERSION},
-    },
-    system::policy::{BudgetCeiling, OnFailure},
+use crate::script::{
+    Loaded,
+    library::{self, STDLIB_VERSION},
 };
 use base::hash::Sha256;
+use system::policy::{BudgetCeiling, OnFailure};
 
 /// The digits of a hash that people are shown.
 const SHOWN: usize = 8;

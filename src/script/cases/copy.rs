@@ -13,12 +13,12 @@ use std::{
 };
 
 use super::Tree;
-use crate::system::workspace::Workspace;
 use base::{
     change::Content,
     error::{Code, Error},
     path::RepoPath,
 };
+use system::workspace::Workspace;
 
 /// The folders for private copies in order of preference, after memory and `TMPDIR`.
 const PLACES: &[&str] = &["/tmp", "/var/tmp"];

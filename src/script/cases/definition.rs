@@ -7,14 +7,14 @@ use super::{Tree, outcome::Outcome};
 use crate::{
     host::{Context, Tape},
     script::{self, Loaded, Tapes},
-    system::{
-        policy::{Cassettes, Policy},
-        workspace::{Globs, Kind, Visit},
-    },
 };
 use base::{
     error::{Code, Error, nearest},
     path::RepoPath,
+};
+use system::{
+    policy::{Cassettes, Policy},
+    workspace::{Globs, Kind, Visit},
 };
 
 /// The parts of a case's folder; hidden files and files for readers may stand beside them.

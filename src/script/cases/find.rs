@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::{
-    host::Context,
-    system::workspace::{Kind, Visit},
-};
+use crate::host::Context;
 use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use system::workspace::{Kind, Visit};
 
 /// All scripts, but those that are only the input of a case.
 const SCRIPTS: &[&str] = &["**/*.rhai", "!**/*.test/**"];

@@ -25,9 +25,9 @@ use crate::{
         canonical_records,
     },
     script::{self, Invocation, Loaded, Tapes},
-    system::{clock::Stopwatch, policy::Cassettes, threads, workspace::Workspace},
 };
 use base::error::{Code, Error};
+use system::{clock::Stopwatch, policy::Cassettes, threads, workspace::Workspace};
 
 /// The numbers of threads with which the two runs of a case read and parse.
 const THREADS: (usize, usize) = (1, 8);

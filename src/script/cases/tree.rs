@@ -4,7 +4,6 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use crate::system::workspace::{Globs, Kind, Visit, Workspace};
 use base::{
     change::Content,
     diff::{self, Side},
@@ -12,6 +11,7 @@ use base::{
     path::{RepoPath, protected},
     text::escape,
 };
+use system::workspace::{Globs, Kind, Visit, Workspace};
 
 /// The bit of a mode that git keeps.
 const EXECUTABLE: u32 = 0o100;

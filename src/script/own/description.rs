@@ -5,11 +5,9 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use serde_json::{Value, json};
 
 use super::{counts, expectation::Relation};
-use crate::{
-    service::adapter::{contract::Counted, envelope},
-    system::{schema::Schema, workspace::Globs},
-};
+use crate::service::adapter::{contract::Counted, envelope};
 use base::error::{Code, Error, nearest};
+use system::{schema::Schema, workspace::Globs};
 
 /// The description of an adapter.
 #[derive(Clone, Debug, PartialEq)]

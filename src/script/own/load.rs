@@ -29,21 +29,21 @@ use crate::{
         source::{Kind, Program as ProgramSource, Source},
         verify::Request,
     },
-    system::{
-        clock::Stopwatch,
-        policy::{self, Policy},
-        process::{
-            Isolation, Program,
-            sandbox::{self, Confine},
-        },
-        workspace::{Globs, Kind as FileKind, Workspace},
-    },
 };
 use base::{
     error::{Code, Error},
     frame::{Inspection, Limits},
     hash::Sha256,
     path::RepoPath,
+};
+use system::{
+    clock::Stopwatch,
+    policy::{self, Policy},
+    process::{
+        Isolation, Program,
+        sandbox::{self, Confine},
+    },
+    workspace::{Globs, Kind as FileKind, Workspace},
 };
 
 /// The globs of adapters in Rhai, without definitions for editors.

@@ -12,21 +12,19 @@ use super::{
     heap::Heap,
     propose::{FILES, LARGEST, functions_input},
 };
-use crate::{
-    service::adapter::{
-        Context,
-        contract::{Counts, Failure, Invocation},
-        counts::{self, COUNTS_MATCH, Compare},
-        deadline::Deadline,
-        evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
-    },
-    system::workspace,
+use crate::service::adapter::{
+    Context,
+    contract::{Counts, Failure, Invocation},
+    counts::{self, COUNTS_MATCH, Compare},
+    deadline::Deadline,
+    evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
 };
 use base::{
     batch::{Batch, Body, File, Phase},
     error::{Code, Error},
     path::RepoPath,
 };
+use system::workspace;
 
 /// `expect` accepts the counts after the change.
 const EXPECTATION_MET: &str = "expectation_met";

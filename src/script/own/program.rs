@@ -23,26 +23,24 @@ use super::{
     measure::{self, Measurer},
     propose::{self, Work},
 };
-use crate::{
-    service::{
-        adapter::{
-            Adapter, Context,
-            contract::{Counted, Counts, Invocation, Proposal},
-            deadline::Deadline,
-            evidence::{Evidence, Measured},
-            source::{Program as Described, Source},
-        },
-        exec::{PrivateFolder, look_up},
+use crate::service::{
+    adapter::{
+        Adapter, Context,
+        contract::{Counted, Counts, Invocation, Proposal},
+        deadline::Deadline,
+        evidence::{Evidence, Measured},
+        source::{Program as Described, Source},
     },
-    system::process::{
-        Program,
-        sandbox::{self, Confine, Ended, Launch, NotStarted, Output},
-    },
+    exec::{PrivateFolder, look_up},
 };
 use base::{
     batch::{Answer, Batch, Body, File, Phase},
     error::{Code, Error},
     text::{escape, shortened},
+};
+use system::process::{
+    Program,
+    sandbox::{self, Confine, Ended, Launch, NotStarted, Output},
 };
 
 /// The longest answer to a batch, in bytes.
@@ -453,11 +451,11 @@ impl Measurer for Start<'_> {
 }
 
 /// How much a program is confined, as the policy says of commands.
-pub(super) fn confine(sandbox: crate::system::policy::Sandbox) -> Confine {
+pub(super) fn confine(sandbox: system::policy::Sandbox) -> Confine {
     match sandbox {
-        crate::system::policy::Sandbox::Off => Confine::Off,
-        crate::system::policy::Sandbox::Auto => Confine::Auto,
-        crate::system::policy::Sandbox::Require => Confine::Require,
+        system::policy::Sandbox::Off => Confine::Off,
+        system::policy::Sandbox::Auto => Confine::Auto,
+        system::policy::Sandbox::Require => Confine::Require,
     }
 }
 

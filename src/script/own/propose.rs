@@ -12,17 +12,11 @@ use super::{
     description::Description,
     heap::{BYTES, Heap},
 };
-use crate::{
-    service::adapter::{
-        Context,
-        contract::{Baseline, Counts, FileHash, Invocation, Proposal, Skipped},
-        deadline::Deadline,
-        survey::{self, FILES_IGNORED, FILES_SCANNED, FILES_SKIPPED},
-    },
-    system::{
-        policy::Hidden,
-        workspace::{self, Globs},
-    },
+use crate::service::adapter::{
+    Context,
+    contract::{Baseline, Counts, FileHash, Invocation, Proposal, Skipped},
+    deadline::Deadline,
+    survey::{self, FILES_IGNORED, FILES_SCANNED, FILES_SKIPPED},
 };
 use base::{
     batch::{Answer, Batch, Body, File, Phase},
@@ -30,6 +24,10 @@ use base::{
     error::{Code, Error},
     path::RepoPath,
     text::counted,
+};
+use system::{
+    policy::Hidden,
+    workspace::{self, Globs},
 };
 
 /// The most files of a batch.

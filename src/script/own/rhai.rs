@@ -18,13 +18,13 @@ use crate::{
         evidence::{Evidence, Measured},
         source::Source,
     },
-    system::process::{Isolation, Program},
 };
 use base::{
     batch::{Answer, Batch},
     error::{Code, Error},
     frame::Limits,
 };
+use system::process::{Isolation, Program};
 
 /// The stack of a thread that measures.
 const STACK: usize = 64 << 20;

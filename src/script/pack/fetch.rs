@@ -8,14 +8,14 @@ use super::{Files, MOST_BYTES, arrange::is_part};
 use crate::{
     script::remote::{Git, GitSource, Surroundings},
     service::exec::PrivateFolder,
-    system::{
-        git::commit_files,
-        process::sandbox::{Limits, Unasked},
-    },
 };
 use base::{
     error::{Code, Error},
     path::RepoPath,
+};
+use system::{
+    git::commit_files,
+    process::sandbox::{Limits, Unasked},
 };
 
 /// The bounds of a fetch: a server may send what it likes, and a pack is small.

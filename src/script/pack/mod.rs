@@ -15,7 +15,6 @@ pub use self::{
     fetch::fetch,
     licence::{check_licence, licence_of},
 };
-use crate::system::workspace::{Globs, Kind, Workspace};
 use base::{
     change::{Change, Content},
     error::{Code, Error},
@@ -23,6 +22,7 @@ use base::{
     path::RepoPath,
     text::{counted, escape},
 };
+use system::workspace::{Globs, Kind, Workspace};
 
 /// The limit of bytes of a pack.
 pub const MOST_BYTES: u64 = 16 << 20;

@@ -11,14 +11,12 @@ use super::{
     source::{GitSource, PROTOCOLS},
     token,
 };
-use crate::{
-    service::exec::look_up,
-    system::process::{
-        Program,
-        sandbox::{self, Confine, Launch, Limits, NotStarted, Output},
-    },
-};
+use crate::service::exec::look_up;
 use base::error::{Code, Error};
+use system::process::{
+    Program,
+    sandbox::{self, Confine, Launch, Limits, NotStarted, Output},
+};
 
 /// The time limit of a command of git, in milliseconds.
 const PATIENCE_MS: u64 = 600_000;

@@ -19,7 +19,6 @@ use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
 use serde_json::Value;
 
 use self::queue::{Incoming, Queue};
-use crate::system::{clock::Stopwatch, threads};
 use base::{
     batch::{Answer, Batch},
     call::Call,
@@ -29,6 +28,7 @@ use base::{
         ToWorker,
     },
 };
+use system::{clock::Stopwatch, threads};
 
 /// The largest frame until limits are known.
 const MAX_FRAME: u64 = 256 << 20;

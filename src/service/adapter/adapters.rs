@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{ADAPTERS, Adapter, envelope};
-use crate::system::{schema::Schema, workspace::Globs};
 use base::error::{self, Code, Error};
+use system::{schema::Schema, workspace::Globs};
 
 /// Keys of `[adapters]` in `nrv.toml` that are not the name of an adapter.
 const KEYS: &[&str] = &["approved", "strict_tools"];

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::system::{
+use base::error::{Code, Error};
+use system::{
     git::Renames,
     language_server::{NoServers, Servers},
     workspace::View,
 };
-use base::error::{Code, Error};
 
 /// The surroundings of an adapter.
 #[derive(Clone, Copy)]

@@ -3,16 +3,16 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::system::{
-    language_server::Asked,
-    workspace::{Globs, Kind, View},
-};
 pub use base::output::{Counts, Failure, Output, Phase, Verdict};
 use base::{
     change::{ChangeSet, Entry},
     error::{Code, Error},
     hash::Sha256,
     path::RepoPath,
+};
+use system::{
+    language_server::Asked,
+    workspace::{Globs, Kind, View},
 };
 
 /// A request to an adapter.
@@ -292,7 +292,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::system::workspace::{Overlay, Workspace};
+    use system::workspace::{Overlay, Workspace};
 
     fn target(repo_path: &str, glob: Value) -> Target {
         serde_json::from_value(json!({"repo_path": repo_path, "glob": glob})).unwrap()

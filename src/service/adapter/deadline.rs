@@ -1,8 +1,8 @@
 //! The end of an adapter's time.
 
 use super::{Context, contract::Invocation};
-use crate::system::clock::Stopwatch;
 use base::error::{Code, Error};
+use system::clock::Stopwatch;
 
 /// The time that an invocation gives to a phase.
 #[derive(Clone, Copy, Debug)]

@@ -11,13 +11,13 @@ use super::{
     contract::{BaselineRecord, Counts, Failure, FileHash, ManifestRecord},
     record_files,
 };
-use crate::system::workspace::{self, Globs};
 use base::{
     change::{ChangeSet, Entry, Stamp},
     error::{Code, Error},
     hash::Sha256,
     path::RepoPath,
 };
+use system::workspace::{self, Globs};
 
 /// Every manifest entry is on disk as recorded.
 pub const HASHES_MATCH: &str = "hashes_match";

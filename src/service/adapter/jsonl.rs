@@ -12,12 +12,12 @@ use super::{
     parse,
     verify::judge,
 };
-use crate::system::workspace::{Overlay, View};
 use base::{
     change::Content,
     error::{Code, Error},
     path::RepoPath,
 };
+use system::workspace::{Overlay, View};
 
 /// A line of input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

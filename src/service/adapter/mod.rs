@@ -28,15 +28,13 @@ mod code_agreement;
 use serde_json::Value;
 
 pub use self::{adapters::Adapters, context::Context};
-use crate::{
-    service::adapter::{
-        contract::{Counted, Invocation, Proposal},
-        evidence::{Evidence, Measured},
-        source::Source,
-    },
-    system::schema::Schema,
+use crate::service::adapter::{
+    contract::{Counted, Invocation, Proposal},
+    evidence::{Evidence, Measured},
+    source::Source,
 };
 use base::error::{Code, Error};
+use system::schema::Schema;
 
 /// The reason to leave a file alone that is no code of its language.
 const SYNTAX_ERROR: &str = "it has a syntax error";

@@ -2,8 +2,8 @@
 
 use std::{io::Read, os::unix::fs::FileExt, path::Path};
 
-use crate::system::plain_file;
 use base::error::{Code, Error};
+use system::plain_file;
 
 /// Reads a part of a file of the record into a reused buffer; `record_damaged` if the file is too short.
 pub(super) fn read_part(path: &Path, offset: u64, length: u64, bytes: &mut Vec<u8>) -> Result<(), Error> {

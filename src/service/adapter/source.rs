@@ -8,8 +8,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::system::process::sandbox::{self, Confine};
 use base::{error::Error, frame::Limits, hash::Sha256, json};
+use system::process::sandbox::{self, Confine};
 
 /// The source of an adapter of a user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

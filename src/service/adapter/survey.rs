@@ -9,13 +9,13 @@ use super::{
     contract::{Baseline, Counts, FileHash, Finding, Invocation, Proposal, Skipped},
     deadline::Deadline,
 };
-use crate::system::workspace::{self, Globs};
 use base::{
     change::{Change, ChangeSet, Stamp},
     error::{Code, Error},
     path::RepoPath,
     text::counted,
 };
+use system::workspace::{self, Globs};
 
 /// Larger files are skipped, in bytes.
 const LARGEST: u64 = 64 << 20;

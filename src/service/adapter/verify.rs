@@ -19,14 +19,14 @@ use super::{
     record_files,
     source::Source,
 };
-use crate::system::{
-    git,
-    workspace::{self, Overlay, Proposed, View, Workspace},
-};
 use base::{
     error::{Code, Error},
     hash::Sha256,
     path::RepoPath,
+};
+use system::{
+    git,
+    workspace::{self, Overlay, Proposed, View, Workspace},
 };
 
 /// The baseline on disk is the recorded one.

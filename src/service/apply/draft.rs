@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use super::{ApplyOutcome, Part, Proposed};
-use crate::system::workspace::{Kind, View};
 use base::{
     change::{Change, ChangeSet, Content},
     error::{Code, Error},
     path::RepoPath,
 };
+use system::workspace::{Kind, View};
 
 /// A file that a step has read: its content, or none if there is no file.
 pub(super) type File = (RepoPath, Option<Content>);

@@ -23,8 +23,8 @@ pub use self::{
     proposed::{Part, Proposed},
     request::Request,
 };
-use crate::system::workspace::{View, parallel_map};
 use base::error::{Code, Error};
+use system::workspace::{View, parallel_map};
 
 /// The surroundings of an application.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,6 @@ use super::{
     patch::{DiffStep, PlannedStep},
     step::Step,
 };
-use crate::system::policy::Commitment;
 use base::{
     call::{Blob, Call, NamedPatch, PlannedFile, Strategy},
     diff::{self, FilePatch, ParseOptions, Placement, Prose, Strip},
@@ -20,6 +19,7 @@ use base::{
     path::RepoPath,
     text::counted,
 };
+use system::policy::Commitment;
 
 /// The steps, and the mode.
 #[derive(Debug)]

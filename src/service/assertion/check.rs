@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Baseline, Sight, Verdict, measure, parse};
-use crate::system::{
+use base::error::{Code, Error};
+use system::{
     policy::Hidden,
     workspace::{self, Overlay, Proposed, View, Workspace},
 };
-use base::error::{Code, Error};
 
 /// A request for a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,13 +3,13 @@
 use serde::de::IgnoredAny;
 
 use super::{Assertion, Baseline, Count, Print, Sight, Verdict};
-use crate::system::workspace::{Globs, Kind, Listing, parallel_map};
 use base::{
     change::LINK,
     error::{Code, Error},
     path::RepoPath,
     text::counted,
 };
+use system::workspace::{Globs, Kind, Listing, parallel_map};
 
 /// The number of files that a sentence names.
 const NAMED: usize = 5;

@@ -11,14 +11,14 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use crate::system::{
-    policy::Hidden,
-    workspace::{Globs, Listing, View},
-};
 use base::{
     change::Stamp,
     error::Error,
     path::{RepoPath, protected},
+};
+use system::{
+    policy::Hidden,
+    workspace::{Globs, Listing, View},
 };
 
 pub use measure::{baseline, measure};

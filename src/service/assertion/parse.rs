@@ -5,12 +5,12 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{Assertion, Command, Count};
-use crate::system::workspace::Globs;
 use base::{
     error::{Code, Error, nearest},
     path::RepoPath,
     regular,
 };
+use system::workspace::Globs;
 
 /// Every kind of assertion with its form, sorted by name.
 pub const KINDS: &[(&str, &str)] = &[
@@ -163,7 +163,7 @@ mod tests {
             parse(&good).unwrap_or_else(|error| panic!("{good}: {error}"));
         }
         // Policies name them as well.
-        assert_eq!(KINDS.iter().map(|kind| kind.0).collect::<Vec<_>>(), crate::system::policy::ASSERTIONS);
+        assert_eq!(KINDS.iter().map(|kind| kind.0).collect::<Vec<_>>(), system::policy::ASSERTIONS);
     }
 
     #[test]

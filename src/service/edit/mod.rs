@@ -21,7 +21,6 @@ use self::{
     place::Wanted,
     proof::Span,
 };
-use crate::system::workspace::View;
 use base::{
     change::{Change, ChangeSet, Content},
     error::{Code, Error},
@@ -30,6 +29,7 @@ use base::{
     path::RepoPath,
     pulse::Pulse,
 };
+use system::workspace::View;
 
 /// A proposed edit: the change of one file, and its outcome.
 #[derive(Debug)]

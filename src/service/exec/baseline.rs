@@ -1,12 +1,12 @@
 //! The state of the tree before a command starts: metadata of the files that it may change, and special folders.
 
 use super::{Context, owner::Own, scope::Scope};
-use crate::system::workspace::{Kind, Seen, Visit};
 use base::{
     error::{Code, Error},
     path::{RepoPath, protected},
     text::first_file,
 };
+use system::workspace::{Kind, Seen, Visit};
 
 /// The tree before the command.
 #[derive(Debug, Default)]

@@ -6,13 +6,13 @@ use super::{
     Context,
     scope::{Scope, hint},
 };
-use crate::system::workspace::{Kind, Metadata, Survey, Workspace, parallel_map};
 use base::{
     change::{Change, ChangeSet, Content, LINK},
     error::{Code, Error},
     path::{RepoPath, protected},
     text::counted,
 };
+use system::workspace::{Kind, Metadata, Survey, Workspace, parallel_map};
 
 /// The number of files that an error names.
 const NAMED: usize = 10;

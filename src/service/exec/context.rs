@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::atomic::AtomicBool};
 
-use crate::system::{
+use system::{
     policy,
     process::{Critical, Program},
     workspace::View,

@@ -5,11 +5,11 @@ use std::{fs::File, io, path::Path, sync::atomic::AtomicBool};
 use rustix::fs::{Mode, OFlags};
 
 use super::private_folder::{self, Desk};
-use crate::system::process::{
+use base::error::Error;
+use system::process::{
     Program,
     sandbox::{self, Confinement, Ended, Launch, NotStarted},
 };
-use base::error::Error;
 
 /// The name of the pipe on the command's desk.
 const PIPE: &str = "conversation";

@@ -26,13 +26,13 @@ use super::{
     scope::Scope,
     stage,
 };
-use crate::system::{
-    process::sandbox::{Laid, Laying},
-    workspace::{Kind, Metadata, Seen, Survey, Visit, Workspace, parallel_map},
-};
 use base::{
     error::{Code, Error},
     path::{RepoPath, protected},
+};
+use system::{
+    process::sandbox::{Laid, Laying},
+    workspace::{Kind, Metadata, Seen, Survey, Visit, Workspace, parallel_map},
 };
 
 /// A copy of the tree with the run's proposals.

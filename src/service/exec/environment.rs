@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{Context, variable};
-use crate::system::policy::Sandbox;
 use base::error::{Code, Error};
+use system::policy::Sandbox;
 
 /// The variable for the file with a user's git settings.
 const GIT_SETTINGS: &str = "GIT_CONFIG_GLOBAL";

@@ -11,11 +11,11 @@ use super::{
     owner::Own,
     prepared::Prepared,
 };
-use crate::system::workspace::{Kind, Metadata, Seen, Visit, Workspace, parallel_map};
 use base::{
     error::Error,
     path::{RepoPath, protected},
 };
+use system::workspace::{Kind, Metadata, Seen, Visit, Workspace, parallel_map};
 
 /// The bits by which the owner of a folder may list and enter it, so that the command's files can be found.
 const FOUND: u32 = 0o500;

@@ -1,6 +1,6 @@
 //! The limits of commands.
 
-use crate::system::{
+use system::{
     policy::Exec,
     process::sandbox::{self, Limits, Unasked},
 };

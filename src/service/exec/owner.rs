@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rustix::fs::Access;
 
-use crate::system::workspace::Metadata;
+use system::workspace::Metadata;
 
 /// The user and the group that exist in a view.
 #[derive(Clone, Copy, Debug)]

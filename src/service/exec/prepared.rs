@@ -9,12 +9,12 @@ use super::{
     program::{self, Found, Program},
     scope::Scope,
 };
-use crate::system::workspace::Kind;
 use base::{
     call,
     error::{Code, Error},
     path::{RepoPath, protected},
 };
+use system::workspace::Kind;
 
 /// A prepared command.
 #[derive(Debug)]

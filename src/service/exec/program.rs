@@ -11,12 +11,12 @@ use rustix::fs::Access;
 use serde::{Deserialize, Serialize};
 
 use super::Context;
-use crate::system::workspace::Metadata;
 use base::{
     error::{Code, Error, nearest},
     hash::Sha256,
     path::{RepoPath, protected},
 };
+use system::workspace::Metadata;
 
 /// A program that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,13 +11,13 @@ use super::{
     private_folder::{self, Desk},
     stage, upper_layer,
 };
-use crate::system::{
-    policy,
-    process::sandbox::{self, Confinement, Ended, Launch, NotStarted, State},
-};
 use base::{
     change::{ChangeSet, Content},
     error::{Code, Error},
+};
+use system::{
+    policy,
+    process::sandbox::{self, Confinement, Ended, Launch, NotStarted, State},
 };
 
 /// The result of a command.

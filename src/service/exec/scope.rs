@@ -1,10 +1,10 @@
 //! The files that a command may change, and those outside of the tree.
 
-use crate::system::workspace::Globs;
 use base::{
     error::{Code, Error},
     path::{RepoPath, protected},
 };
+use system::workspace::Globs;
 
 /// The writable files of a command, and its scratch.
 #[derive(Debug)]

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use super::{environment, limits::limits, prepared::Prepared, private_folder::Desk};
-use crate::system::{
-    policy::Sandbox,
-    process::sandbox::{Confine, Laid, Launch, Laying, Output, Stage},
-};
 use base::{
     change::Content,
     error::{Code, Error},
     path::RepoPath,
+};
+use system::{
+    policy::Sandbox,
+    process::sandbox::{Confine, Laid, Launch, Laying, Output, Stage},
 };
 
 /// Bytes of the head, and of the tail, of output that is too long to show.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{Context, owner::Own, prepare};
-use crate::system::{
+use base::{call::Run, error::Error, path::protected};
+use system::{
     process::sandbox::Confinement,
     workspace::{Kind, Visit},
 };
-use base::{call::Run, error::Error, path::protected};
 
 /// The largest number of owners that are tried with a file and a folder.
 const OWNERS: usize = 16;

@@ -15,8 +15,8 @@ use super::{
     changes::{Candidates, check_survey, special, standing},
     scope::Scope,
 };
-use crate::system::workspace::{Kind, Seen, Visit, Workspace};
 use base::{error::Error, path::RepoPath};
+use system::workspace::{Kind, Seen, Visit, Workspace};
 
 /// The mark of an opaque folder.
 const OPAQUE: &str = "user.overlay.opaque";

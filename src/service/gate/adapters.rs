@@ -4,13 +4,13 @@
 use serde_json::Value;
 
 use super::{Decision, Domain, Finding, Gate, Rules, Subject};
-use crate::system::{policy::Policy, workspace::Globs};
 use base::{
     call::Used,
     diff::Stat,
     error::{self, Code},
     path::RepoPath,
 };
+use system::{policy::Policy, workspace::Globs};
 
 /// The key of the approved list.
 const APPROVED: &str = "adapters.approved";
@@ -124,8 +124,8 @@ mod tests {
     use serde_json::json;
 
     use super::{super::decide, *};
-    use crate::system::policy::FILE;
     use base::call::Call;
+    use system::policy::FILE;
 
     const EXISTING: &[&str] = &["json_schema_migrator", "link_updater"];
 

@@ -2,11 +2,11 @@
 //! permitted.
 
 use super::{Decision, Finding, Gate, Offered, Rules, Subject};
-use crate::system::policy::Policy;
 use base::{
     call::{Call, tool_of_call},
     error::{self, Code},
 };
+use system::policy::Policy;
 
 /// See the module's documentation.
 pub(super) struct Calls;
@@ -68,7 +68,7 @@ mod tests {
     use serde_json::Value;
 
     use super::{super::decide, *};
-    use crate::system::policy::{Ceiling, FILE};
+    use system::policy::{Ceiling, FILE};
 
     const OFFERED: &[Offered<'static>] = &[
         Offered { name: "tickets.create", needs_permission: true },

@@ -7,8 +7,8 @@ use super::{
     destructive::{self, Hit, Severity},
     secrets,
 };
-use crate::system::policy::Policy;
 use base::{error::Code, text::escape};
+use system::policy::Policy;
 
 /// See the module's documentation.
 pub(super) struct Commands;
@@ -97,7 +97,7 @@ mod tests {
         super::{destructive::Command, evaluate_command},
         *,
     };
-    use crate::system::policy::FILE;
+    use system::policy::FILE;
 
     #[track_caller]
     fn check(policy: &str, line: &str, expected: Decision) -> String {

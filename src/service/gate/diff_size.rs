@@ -3,11 +3,11 @@
 //! A limit of N admits exactly N.
 
 use super::{Decision, Finding, Gate, Rules, Subject};
-use crate::system::policy::Policy;
 use base::{
     error::Code,
     text::{counted, escape},
 };
+use system::policy::Policy;
 
 /// See the module's documentation.
 pub(super) struct DiffSize;
@@ -86,11 +86,11 @@ fn exceeds(lines: u64, limit: Limit, what: &str, policy: &Policy) -> Option<Find
 #[cfg(test)]
 mod tests {
     use super::{super::decide, *};
-    use crate::system::policy::FILE;
     use base::{
         diff::{Lines, Stat},
         path::RepoPath,
     };
+    use system::policy::FILE;
 
     #[track_caller]
     fn check(files: &[(u64, u64)], so_far: u64, expected: Decision, rules: &[&str]) {

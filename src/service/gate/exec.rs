@@ -3,7 +3,7 @@
 //! It judges only calls of runs. Other questions about a command concern its destructiveness, not nrv's permission to start it.
 
 use super::{Finding, Gate, Rules, Subject};
-use crate::system::policy::Policy;
+use system::policy::Policy;
 
 /// See the module's documentation.
 pub(super) struct Exec;
@@ -29,11 +29,11 @@ mod tests {
         super::{Decision, Verdict, decide, destructive, evaluate_command, explain},
         *,
     };
-    use crate::system::policy::FILE;
     use base::{
         call::{Call, Run},
         error::Code,
     };
+    use system::policy::FILE;
 
     const POLICY: &str = "[[exec.allow]]\nprefix = ['git']\n";
 

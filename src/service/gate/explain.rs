@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Decision, Finding, Rules, Subject, findings};
-use crate::system::policy::Policy;
+use system::policy::Policy;
 
 /// The finding of one rule on a subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -239,7 +239,7 @@ mod tests {
         super::{Rules, evaluate_tool_use},
         *,
     };
-    use crate::system::policy::Policy;
+    use system::policy::Policy;
 
     fn answered(payload: Value) -> Reply {
         let question = Question::parse(payload.to_string().as_bytes()).unwrap();

@@ -10,11 +10,11 @@ use super::{
     Edit, Rules, Subject, Text, Verdict, decide,
     destructive::{Command, Start},
 };
-use crate::system::policy::Policy;
 use base::{
     diff,
     error::{Code, Error},
 };
+use system::policy::Policy;
 
 /// A line of input: a command, the use of a tool, an edit of a file, or a text without a place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

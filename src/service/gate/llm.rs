@@ -3,7 +3,7 @@
 //! A request for a provider's capabilities counts as a request to it. The policy names the provider of a request without one.
 
 use super::{Finding, Gate, Rules, Subject};
-use crate::system::policy::Policy;
+use system::policy::Policy;
 
 /// See the module's documentation.
 pub(super) struct Llm;
@@ -30,11 +30,11 @@ mod tests {
         super::{Verdict, decide, explain},
         *,
     };
-    use crate::system::policy::{Ceiling, FILE};
     use base::{
         call::{Ask, Call},
         error::Code,
     };
+    use system::policy::{Ceiling, FILE};
 
     const TWO: &str = "[llm.providers.local]\ndialect = 'ollama'\nbase_url = 'http://127.0.0.1:1'\n\
                        [llm.providers.far]\ndialect = 'anthropic'\nbase_url = 'https://a.example.com'\n";

@@ -37,13 +37,13 @@ pub use self::{
     rules::Rules,
     subject::{Domain, Offered, Subject},
 };
-use crate::system::policy::{Objection, Policy, Refusal};
 pub use base::verdict::{Decision, GateResult};
 use base::{
     error::{Code, Error},
     hash::Sha256,
     json,
 };
+use system::policy::{Policy, Refusal};
 
 /// Every gate, sorted by name.
 pub const GATES: &[&dyn Gate] = &[
@@ -57,16 +57,6 @@ pub const GATES: &[&dyn Gate] = &[
     &secret_texts::SecretTexts,
     &tools::Tools,
 ];
-
-impl From<Objection> for Decision {
-    fn from(objection: Objection) -> Self {
-        match objection {
-            Objection::Warn => Decision::Warn,
-            Objection::RequireConfirmation => Decision::RequireConfirmation,
-            Objection::Block => Decision::Block,
-        }
-    }
-}
 
 /// One gate. Implementations are unit structs in [`GATES`].
 pub trait Gate: Sync {
@@ -268,12 +258,12 @@ mod strictest_tests;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::policy::FILE;
     use base::{
         call::Call,
         diff::{Lines, Stat},
         path::RepoPath,
     };
+    use system::policy::FILE;
 
     fn stat(path: &str, added: u64) -> Stat {
         Stat { path: RepoPath::parse(path).unwrap(), lines: Lines { added, removed: 0 } }

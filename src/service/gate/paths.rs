@@ -1,12 +1,12 @@
 //! The gate `paths`: runs write nothing protected, denied or unpermitted, and read no secret.
 
 use super::{Decision, Finding, Gate, Rules, Subject, destructive::is_in_store};
-use crate::system::policy::Policy;
 use base::{
     error::{Code, Error},
     path::{RepoPath, protected},
     text::escape,
 };
+use system::policy::Policy;
 
 /// See the module's documentation.
 pub(super) struct Paths;
@@ -104,12 +104,12 @@ mod tests {
         super::{GateResult, decide},
         *,
     };
-    use crate::system::policy::{Ceiling, FILE};
     use base::{
         call::Call,
         diff::{Lines, Stat},
         error::Code,
     };
+    use system::policy::{Ceiling, FILE};
 
     fn policy() -> Policy {
         let text = "[paths]\nwrite = ['site/**']\ndeny = ['old']\n[adapters.link]\npaths = ['**/*.html']";

@@ -50,8 +50,8 @@ mod tests {
         super::{Decision, Rules, Subject, decide},
         *,
     };
-    use crate::system::policy::{FILE, Policy};
     use base::call::Call;
+    use system::policy::{FILE, Policy};
 
     /// A made-up token, in pieces.
     fn token() -> String {

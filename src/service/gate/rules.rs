@@ -6,8 +6,8 @@ use super::{
     destructive::{self, Severity},
     secrets,
 };
-use crate::system::policy::{CommandException, CommandRule, Objection, Policy, SecretRule};
 use base::error::{Code, Error};
+use system::policy::{CommandException, CommandRule, Objection, Policy, SecretRule};
 
 /// Compiled rules. The built-in ones are compiled at their first use.
 #[derive(Debug, Default)]

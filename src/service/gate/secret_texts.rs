@@ -10,8 +10,8 @@ use super::{
     parts::Text,
     secrets::{self, Found, Moved},
 };
-use crate::system::policy::Policy;
 use base::{error::Code, path::RepoPath, text::escape};
+use system::policy::Policy;
 
 /// See the module's documentation.
 pub(super) struct SecretTexts;
@@ -170,7 +170,7 @@ mod tests {
         super::{Edit, evaluate_edit, evaluate_tool_use},
         *,
     };
-    use crate::system::policy::FILE;
+    use system::policy::FILE;
 
     /// A made-up token, in pieces.
     fn token() -> String {

@@ -4,15 +4,13 @@ use proptest::{prelude::*, sample::subsequence};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::{
-    service::gate::{self, Decision, Domain, Offered, Rules, Subject},
-    system::policy::{Ceiling, FILE, OnFailure, Policy},
-};
+use crate::service::gate::{self, Decision, Domain, Offered, Rules, Subject};
 use base::{
     call::{Call, Run},
     diff::{Lines, Stat},
     path::RepoPath,
 };
+use system::policy::{Ceiling, FILE, OnFailure, Policy};
 
 /// Lines of a policy, each of them optional.
 const LINES: &[&str] = &[

@@ -3,8 +3,8 @@
 //! Tools are `apply`, `exec` and `llm`, adapters, the calls that a program adds, and any tool of other programs.
 
 use super::{Decision, Finding, Gate, Rules, Subject};
-use crate::system::policy::Policy;
 use base::{error::Code, text::escape};
+use system::policy::Policy;
 
 /// The key of the list.
 const ALLOWED: &str = "gates.tools.allowed";
@@ -60,8 +60,9 @@ mod tests {
     use serde_json::Value;
 
     use super::{super::decide, *};
-    use crate::{service::gate::destructive::Start, system::policy::FILE};
+    use crate::service::gate::destructive::Start;
     use base::call::Call;
+    use system::policy::FILE;
 
     #[track_caller]
     fn check(policy: &str, name: &str, expected: Decision) {

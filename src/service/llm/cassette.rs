@@ -22,12 +22,12 @@ use super::{
     pieces::Pieces,
     request::LlmRequest,
 };
-use crate::system::net::Cancel;
 use base::{
     error::{Code, Error},
     hash::Sha256,
     text::counted,
 };
+use system::net::Cancel;
 
 /// The version of the files.
 const VERSION: u64 = 1;

@@ -6,8 +6,8 @@ use super::{
     message::ToolChoice,
     request::LlmRequest,
 };
-use crate::system::schema::Schema;
 use base::error::Error;
+use system::schema::Schema;
 
 /// The number of characters of a refused reply that are reported.
 const MOST_TOLD: usize = 1 << 16;

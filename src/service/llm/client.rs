@@ -23,13 +23,13 @@ use super::{
     queue::Queue,
     request::LlmRequest,
 };
-use crate::system::{
-    clock::Stopwatch,
-    net::{Cancel, Listener},
-};
 use base::{
     error::{Code, Error},
     text,
+};
+use system::{
+    clock::Stopwatch,
+    net::{Cancel, Listener},
 };
 
 /// Answers requests.

@@ -28,14 +28,14 @@ use super::{
     request::LlmRequest,
     withheld,
 };
-use crate::system::{
+use base::error::{Code, Error};
+use system::{
     net::{Cancel, Secret},
     process::{
         Program,
         sandbox::{self, Confine, Ended, Launch, NotStarted, Output},
     },
 };
-use base::error::{Code, Error};
 
 /// The version of the protocol.
 const VERSION: u64 = 1;

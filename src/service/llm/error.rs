@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::system::{clock, net::Failure};
 pub use base::error::model::{Kind, kind};
 use base::error::{Code, Error, model::of_kind};
 pub(super) use base::{
     error::model::{lasting, passing},
     text::quoted,
 };
+use system::{clock, net::Failure};
 
 /// True if a retry may help.
 pub(super) fn is_retriable(error: &Error) -> bool {

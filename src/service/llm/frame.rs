@@ -8,8 +8,8 @@ use super::{
     ndjson::Ndjson,
     sse::Sse,
 };
-use crate::system::net::{Cancel, Failure};
 use base::error::Error;
+use system::net::{Cancel, Failure};
 
 /// The largest single read.
 const BUFFER: usize = 16 << 10;

@@ -16,8 +16,8 @@ use super::{
     message::Role,
     request::LlmRequest,
 };
-use crate::system::net::Cancel;
 use base::error::{Code, Error};
+use system::net::Cancel;
 
 /// The name of its only model.
 const MODEL: &str = "heuristic";

@@ -59,4 +59,4 @@ pub use self::{
     typed::parse_as,
     wire::{Wire, WireOptions},
 };
-pub use crate::system::schema::reply::{Fence, parse, parse_plan, plan_schema};
+pub use system::schema::reply::{Fence, parse, parse_plan, plan_schema};

@@ -13,11 +13,11 @@ use super::{
     message::Role,
     request::LlmRequest,
 };
-use crate::system::net::Cancel;
 use base::{
     error::{Code, Error},
     text::{counted, escape, shortened},
 };
+use system::net::Cancel;
 
 /// The model of a request that names none, where none is known, and the label of recordings whose reply a person wrote.
 pub const AUTHORED: &str = "authored";

@@ -12,11 +12,11 @@ use super::{
     message::{Message, Role, Tool, ToolChoice},
     schema::ReplySchema,
 };
-use crate::system::schema::Schema;
 use base::{
     error::{self, Code, Error},
     hash::Sha256,
 };
+use system::schema::Schema;
 
 /// A valid request.
 #[derive(Clone, Debug)]

@@ -8,11 +8,11 @@ use std::{fmt, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
-use crate::system::schema::{
+use base::{error::Error, hash::Sha256, json};
+use system::schema::{
     Schema,
     reply::{self, Fence},
 };
-use base::{error::Error, hash::Sha256, json};
 
 /// Keywords without an equivalent on the wire: limits that only cut, and keywords unrelated to the form.
 const LEFT_OUT: &[&str] = &[

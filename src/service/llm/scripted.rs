@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::transport::{Outgoing, Received, Transport};
-use crate::system::net::{Cancel, Failure, Secret};
 use base::error::Error;
+use system::net::{Cancel, Failure, Secret};
 
 /// The answers, in order.
 #[derive(Clone, Default)]

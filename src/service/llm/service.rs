@@ -17,8 +17,8 @@ use super::{
     transport::{Outgoing, Received, Transport},
     withheld,
 };
-use crate::system::net::{Cancel, Failure};
 use base::error::Error;
+use system::net::{Cancel, Failure};
 
 /// The bytes of one read.
 const PIECE: usize = 16 << 10;
@@ -163,11 +163,9 @@ mod tests {
     use std::{collections::BTreeMap, io::Cursor};
 
     use super::*;
-    use crate::{
-        service::llm::{Model, failed, kind},
-        system::net::Secret,
-    };
+    use crate::service::llm::{Model, failed, kind};
     use base::error::Code;
+    use system::net::Secret;
 
     struct Lines;
 

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, fmt, io::Read};
 
 use super::{error::of_failure, request::Timeouts};
-use crate::system::net::{Cancel, Exchange, Method, Secret, Sender};
 use base::error::Error;
+use system::net::{Cancel, Exchange, Method, Secret, Sender};
 
 /// Carries requests.
 pub trait Transport: Send + Sync {
@@ -39,7 +39,7 @@ pub struct Received {
     pub status: u16,
     /// The headers, with names in lower case.
     pub headers: BTreeMap<String, String>,
-    /// The body. Its errors hold a [`crate::system::net::Failure`].
+    /// The body. Its errors hold a [`system::net::Failure`].
     pub body: Box<dyn Read + Send>,
 }
 

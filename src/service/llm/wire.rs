@@ -15,8 +15,8 @@ use super::{
     transport::{Outgoing, Received, Transport},
     withheld,
 };
-use crate::system::net::{Cancel, Failure};
 use base::error::Error;
+use system::net::{Cancel, Failure};
 
 /// The bytes of an answer other than a reply that are read.
 const MAX_ERROR: u64 = 64 << 10;

@@ -4,8 +4,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::event::Reply;
-use crate::system::net::{Secret, Sieve};
 use base::error::Error;
+use system::net::{Secret, Sieve};
 
 /// The text without the key.
 pub(super) fn from_text(text: &str, key: Option<&Secret>) -> String {

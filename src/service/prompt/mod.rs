@@ -21,8 +21,8 @@ use self::{
     part::{Item, as_told, wrong},
     template::Template,
 };
-use crate::system::schema::Schema;
 use base::{call::Parts, error::Error, hash::Sha256};
+use system::schema::Schema;
 
 /// A prompt, and its parts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -43,7 +43,7 @@ use self::{
     place::{Place, has_dot_git},
     settings::Settings,
 };
-use crate::system::threads;
+use crate::threads;
 use base::{
     error::{Code, Error},
     path::RepoPath,

@@ -16,14 +16,14 @@ use base::error::Error;
 
 /// A readable repository.
 pub(super) struct Opened {
-    pub(super) place: Place,
-    pub(super) settings: Settings,
-    pub(super) repository: gix::Repository,
-    pub(super) index: gix::index::File,
+    pub place: Place,
+    pub settings: Settings,
+    pub repository: gix::Repository,
+    pub index: gix::index::File,
     /// The number of files in the index before further examination.
-    pub(super) tracked: usize,
+    pub tracked: usize,
     /// The given folder, below the work tree; empty for the work tree itself.
-    pub(super) prefix: PathBuf,
+    pub prefix: PathBuf,
 }
 
 impl Opened {

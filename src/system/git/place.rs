@@ -34,11 +34,11 @@ pub(super) struct Place {
     /// The folder or file `.git` in the work tree.
     pub(super) dot_git: PathBuf,
     /// The folder that holds it.
-    pub(super) work: PathBuf,
+    pub work: PathBuf,
     /// The folder with `HEAD` and the index.
-    pub(super) own: PathBuf,
+    pub own: PathBuf,
     /// The folder with the configuration, references and objects; another one in a linked work tree.
-    pub(super) common: PathBuf,
+    pub common: PathBuf,
 }
 
 impl Place {

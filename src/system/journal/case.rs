@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::target::Target;
-use crate::system::workspace::Workspace;
+use crate::workspace::Workspace;
 use base::{
     error::{Code, Error},
     path::RepoPath,

@@ -14,7 +14,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::faults::{Faults, NoFaults};
-use crate::system::{plain_file, workspace::Workspace};
+use crate::{plain_file, workspace::Workspace};
 use base::{
     change::{Content, Entry, Stamp},
     error::{Code, Error},
@@ -28,22 +28,22 @@ use base::{
 pub(super) struct Intent {
     /// The inodes of the root and of the run's folder, which identify tree and run. A journal that came with a repository, or
     /// was copied from elsewhere, is ignored.
-    pub(super) place: [u64; 2],
+    pub place: [u64; 2],
     /// True if the transaction undoes others.
-    pub(super) undoes: bool,
+    pub undoes: bool,
     /// The transaction's name, unique in its run.
-    pub(super) transaction: String,
+    pub transaction: String,
     /// The position in the run.
-    pub(super) position: String,
+    pub position: String,
     /// The files, in the order of their paths.
-    pub(super) entries: Vec<Entry>,
+    pub entries: Vec<Entry>,
     /// New folders for new files, outermost first.
-    pub(super) folders: Vec<RepoPath>,
+    pub folders: Vec<RepoPath>,
     /// The prefix of temporary names; entry `n` has `{prefix}{n}` beside its target, if it has one.
-    pub(super) prefix: String,
+    pub prefix: String,
     /// True if post-images are staged beside their targets and pre-images are copies: the pack is on another file system.
     /// Otherwise a post-image is staged in the pack, and is exchanged with its target.
-    pub(super) apart: bool,
+    pub apart: bool,
 }
 
 impl Intent {

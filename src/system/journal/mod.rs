@@ -34,7 +34,7 @@ pub use set_up::{set_up, take_back};
 pub use target::{Target, Transaction};
 pub use transaction::{BeforeCommit, preflight};
 
-use crate::system::workspace::Workspace;
+use crate::workspace::Workspace;
 use base::{error::Error, path::RepoPath};
 
 /// Makes a folder outside of the tree's contents, with its parents. No transaction removes it.

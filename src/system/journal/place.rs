@@ -12,7 +12,7 @@ use rustix::{
 };
 
 use super::{attributes, faults::Faults};
-use crate::system::workspace::Metadata;
+use crate::workspace::Metadata;
 use base::{
     change::Content,
     error::{Code, Error},
@@ -23,17 +23,17 @@ use base::{
 /// A name in an open folder.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
-    pub(super) folder: BorrowedFd<'a>,
-    pub(super) name: &'a str,
+    pub folder: BorrowedFd<'a>,
+    pub name: &'a str,
     /// The file that it belongs to; errors name it.
-    pub(super) path: &'a RepoPath,
+    pub path: &'a RepoPath,
 }
 
 /// The metadata of a file; two equal looks mean that nobody touched it in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     /// Kind, mode, length, times, identity.
-    pub(super) metadata: Metadata,
+    pub metadata: Metadata,
     owner: (u32, u32),
 }
 
@@ -54,9 +54,9 @@ pub(super) struct Original {
     /// None for a symbolic link, which is never opened.
     file: Option<File>,
     /// Its metadata before it was read.
-    pub(super) look: Look,
+    pub look: Look,
     /// The hash of its bytes, or of a link's target.
-    pub(super) sha256: Sha256,
+    pub sha256: Sha256,
 }
 
 impl Place<'_> {

@@ -4,7 +4,7 @@ use std::os::fd::AsRawFd;
 
 use rustix::fs::{AtFlags, CWD, Mode};
 
-use crate::system::workspace::{SET_ID, SetId, Workspace};
+use crate::workspace::{SET_ID, SetId, Workspace};
 use base::path::RepoPath;
 
 /// The set-id files of some folders, by the result.

@@ -18,7 +18,7 @@ use super::{
     transaction::{Exchange, check_place, take_out},
     tree::{self, Folders},
 };
-use crate::system::workspace::Workspace;
+use crate::workspace::Workspace;
 use base::{
     change::Stamp,
     error::{Code, Error},

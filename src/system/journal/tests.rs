@@ -18,7 +18,7 @@ use std::{
 };
 
 use super::{Faults, Journal, NoFaults, Target, Transaction, is_committed, open_transactions, sweep};
-use crate::system::workspace::Workspace;
+use crate::workspace::Workspace;
 use base::{
     change::{Change, ChangeSet, Content, LINK},
     error::{Code, Error},

@@ -13,7 +13,7 @@ use super::{
     target::{Target, Transaction},
     tree::{self, Folders},
 };
-use crate::system::workspace::{Workspace, parallel_map_with};
+use crate::workspace::{Workspace, parallel_map_with};
 use base::{
     change::{Content, Entry},
     error::{Code, Error},

@@ -15,7 +15,7 @@ use super::{
     faults::Faults,
     place::{Place, place, refused, stale},
 };
-use crate::system::workspace::{Kind, Metadata, Workspace};
+use crate::workspace::{Kind, Metadata, Workspace};
 use base::{
     change::Stamp,
     error::{Code, Error},

@@ -6,7 +6,7 @@ use lsp_types::{Diagnostic, DiagnosticSeverity};
 use serde_json::{Value, json};
 
 use super::{client::Client, edit};
-use crate::system::clock::Stopwatch;
+use crate::clock::Stopwatch;
 use base::{
     error::Error,
     path::RepoPath,

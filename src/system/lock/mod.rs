@@ -16,7 +16,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::system::clock::Stopwatch;
+use crate::clock::Stopwatch;
 use base::{
     error::{Code, Error},
     path::prefix::overlap,

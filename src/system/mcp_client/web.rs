@@ -22,7 +22,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_stream::{Stream, StreamExt, wrappers::ReceiverStream};
 
 use super::watch::{Clean, MESSAGE, Watch, read};
-use crate::system::threads;
+use crate::threads;
 use base::text::{escape, shortened};
 
 /// Pieces of an answer that wait to be taken.
@@ -96,7 +96,7 @@ type Events = std::pin::Pin<Box<dyn Stream<Item = Result<Sse, SseError>> + Send>
 #[derive(Clone)]
 pub(super) struct Posts {
     pub(super) web: Arc<dyn Web>,
-    pub(super) watch: Arc<Watch>,
+    pub watch: Arc<Watch>,
 }
 
 impl StreamableHttpClient for Posts {

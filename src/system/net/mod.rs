@@ -24,7 +24,7 @@ pub use self::{
     send::{Answered, Exchange, Failure, Incoming, Sender},
     way::{Way, is_loopback},
 };
-use crate::system::clock::Stopwatch;
+use crate::clock::Stopwatch;
 pub use ureq::http::Method;
 
 /// The time limit of one request.

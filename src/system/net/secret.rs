@@ -72,7 +72,7 @@ impl Secret {
     }
 
     /// The secret itself, for a header or a program's environment.
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         &self.0
     }
 

@@ -245,7 +245,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::system::policy::FILE;
+    use crate::policy::FILE;
 
     #[test]
     fn a_header_is_read_with_the_forms_of_the_policy() {

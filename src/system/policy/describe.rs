@@ -117,9 +117,9 @@ fn entry(path: &str, default: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::policy::{FILE, Policy};
+    use crate::policy::{FILE, Policy};
 
-    const FILE_OF_SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/policy.schema.json");
+    const FILE_OF_SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/policy.schema.json");
 
     #[expect(clippy::disallowed_methods, reason = "the shipped copy is compared with, or blessed from, the keys")]
     fn shipped() -> Value {

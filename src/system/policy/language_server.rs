@@ -39,7 +39,7 @@ pub(super) fn wrong(servers: &BTreeMap<String, LanguageServer>) -> Option<(Strin
 
 #[cfg(test)]
 mod tests {
-    use crate::system::policy::{FILE, Policy};
+    use crate::policy::{FILE, Policy};
     use base::error::Code;
 
     #[test]

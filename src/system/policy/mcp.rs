@@ -10,7 +10,7 @@ const SERVERS: &str = "mcp.servers";
 
 impl McpServer {
     /// True if it is a program.
-    pub(super) fn starts_program(&self) -> bool {
+    pub fn starts_program(&self) -> bool {
         !self.command.is_empty()
     }
 }
@@ -64,7 +64,7 @@ pub(super) fn wrong(servers: &BTreeMap<String, McpServer>) -> Option<(String, St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::policy::FILE;
+    use crate::policy::FILE;
     use base::error::Code;
 
     #[test]

@@ -1,5 +1,6 @@
 //! The rules that lists of `nrv.toml` hold, a row a key; [`rows!`] says how a row reads.
 
+use base::verdict::Decision;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -22,6 +23,16 @@ pub enum Objection {
     RequireConfirmation,
     /// Stop.
     Block,
+}
+
+impl From<Objection> for Decision {
+    fn from(objection: Objection) -> Self {
+        match objection {
+            Objection::Warn => Decision::Warn,
+            Objection::RequireConfirmation => Decision::RequireConfirmation,
+            Objection::Block => Decision::Block,
+        }
+    }
 }
 
 rows! {

@@ -62,35 +62,35 @@ pub(super) enum Form {
 /// A key of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Column {
-    pub(super) name: &'static str,
-    pub(super) form: Form,
-    pub(super) required: bool,
+    pub name: &'static str,
+    pub form: Form,
+    pub required: bool,
     /// The purpose of the key, a sentence.
-    pub(super) doc: &'static str,
+    pub doc: &'static str,
 }
 
 /// A key that the policy knows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key {
     /// The tables and the key, joined with `.`.
-    pub(super) path: &'static str,
+    pub path: &'static str,
     /// The form of its value.
-    pub(super) form: Form,
+    pub form: Form,
     /// The purpose of the key, a sentence.
-    pub(super) doc: &'static str,
+    pub doc: &'static str,
     /// True if older policies do not have it.
-    pub(super) later: bool,
+    pub later: bool,
 }
 
 /// A table of the policy.
 #[derive(Debug)]
 pub(super) struct Table {
     /// Its place; empty for the file itself.
-    pub(super) path: &'static str,
+    pub path: &'static str,
     /// The purpose of the table, a sentence.
-    pub(super) doc: &'static str,
+    pub doc: &'static str,
     /// Its keys.
-    pub(super) keys: &'static [Key],
+    pub keys: &'static [Key],
 }
 
 /// What every table of the policy has, also one whose struct is declared elsewhere.
@@ -132,7 +132,7 @@ macro_rules! table {
 
         impl Default for $name {
             fn default() -> Self {
-                crate::system::policy::table::Section::preset()
+                crate::policy::table::Section::preset()
             }
         }
     };
@@ -140,11 +140,11 @@ macro_rules! table {
         $(#[$attr:meta])*
         $field:ident: $type:ty = $default:expr, $merge:expr, $doc:literal $(, $form:expr $(, $later:ident)?)?;
     )* }) => {
-        impl crate::system::policy::table::Section for $name {
-            const TABLE: crate::system::policy::table::Table = crate::system::policy::table::Table {
+        impl crate::policy::table::Section for $name {
+            const TABLE: crate::policy::table::Table = crate::policy::table::Table {
                 path: $path,
                 doc: $about,
-                keys: &[$($(crate::system::policy::table::Key {
+                keys: &[$($(crate::policy::table::Key {
                     path: concat!($path, ".", stringify!($field)),
                     form: $form,
                     doc: $doc,
@@ -179,7 +179,7 @@ macro_rules! table {
             }
 
             /// Sets a limit.
-            pub(super) fn set(&mut self, key: &str, limit: Option<u64>) {
+            pub fn set(&mut self, key: &str, limit: Option<u64>) {
                 match key {
                     $(stringify!($field) => self.$field = limit,)*
                     _ => {}
@@ -189,7 +189,7 @@ macro_rules! table {
             /// Lowers what the policy allows; the keys that it lowers.
             pub(super) fn tighten(&self, table: &mut $name) -> Vec<&'static str> {
                 let mut lowered = Vec::new();
-                $(if let Some(limit) = self.$field && crate::system::policy::merge::Limit::lower(&mut table.$field, limit) {
+                $(if let Some(limit) = self.$field && crate::policy::merge::Limit::lower(&mut table.$field, limit) {
                     lowered.push(stringify!($field));
                 })*
                 lowered
@@ -215,7 +215,7 @@ macro_rules! rows {
 
         impl $name {
             /// Its columns, in the order in which messages name them.
-            pub(super) const COLUMNS: &[crate::system::policy::table::Column] = &[$(crate::system::policy::table::Column {
+            pub(super) const COLUMNS: &[crate::policy::table::Column] = &[$(crate::policy::table::Column {
                 name: rows!(@name $field $($key)?),
                 form: $form,
                 required: rows!(@required $($required)?),

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use crate::system::{clock::Stopwatch, process::Program, threads};
+use crate::{clock::Stopwatch, process::Program, threads};
 use base::error::Error;
 
 /// The interval between checks for a cancellation.

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::system::{
+use crate::{
     clock::Stopwatch,
     process::{Program, StartThread},
     threads,
@@ -28,7 +28,7 @@ const TICK: Duration = Duration::from_millis(1);
 /// A running child. Dropping it kills its process group and reaps it; a thread ends by itself.
 ///
 /// The thread that spawned it must outlive it: the kernel ends a child that asked for a parent-death signal
-/// ([`crate::system::process::lockdown`]) when that thread ends.
+/// ([`crate::process::lockdown`]) when that thread ends.
 #[derive(Debug)]
 pub struct Child {
     native: Native,

@@ -10,7 +10,7 @@ use landlock::{
 };
 use rustix::process::{DumpableBehavior, Resource, Rlimit, Signal};
 
-use crate::system::{process::system_calls, threads};
+use crate::{process::system_calls, threads};
 use base::frame::{Isolation, Limits};
 
 /// The version of a complete Landlock, which denies files, TCP ports, abstract sockets and signals.
@@ -32,7 +32,7 @@ const OPEN_FILES: u64 = 8;
 const OPEN_BY_READERS: u64 = 1024;
 
 /// Paths, and the rights beneath them.
-pub(super) type Rule = (Vec<PathBuf>, BitFlags<AccessFs>);
+pub type Rule = (Vec<PathBuf>, BitFlags<AccessFs>);
 
 /// Sandboxes the process of a script: no file, no network, no other process, bounded memory and processor time.
 ///

@@ -5,7 +5,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::system::threads;
+use crate::threads;
 use base::error::Error;
 
 /// The exit codes of a shell that can't run a program.

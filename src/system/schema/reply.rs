@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::system::schema::Schema;
+use crate::schema::Schema;
 use base::{
     error::{
         Error,
@@ -118,7 +118,7 @@ fn malformed(text: &str, error: &serde_json::Error) -> Error {
 }
 
 /// Checks a parsed reply, as [`parse`] does.
-pub(crate) fn check(value: &Value, schema: &Schema) -> Result<(), Error> {
+pub fn check(value: &Value, schema: &Schema) -> Result<(), Error> {
     let Err(error) = schema.check(value) else { return Ok(()) };
     let told = error.details().get("violations").and_then(Value::as_array).cloned().unwrap_or_default();
     let violations: Vec<Value> = told.into_iter().map(|violation| with_value(violation, value)).collect();

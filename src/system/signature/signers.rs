@@ -184,7 +184,7 @@ fn like(pattern: &[u8], text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::signature::wire;
+    use crate::signature::wire;
 
     fn key() -> Vec<u8> {
         [&b"ssh-ed25519"[..], &[1; 32]].map(wire::string).concat()

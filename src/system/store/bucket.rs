@@ -10,7 +10,7 @@ use object_store::{Error as Failure, ObjectStoreExt, PutMode, PutOptions, PutPay
 use tokio::runtime::{Builder, Runtime};
 
 use super::provider::{Reached, reach};
-use crate::system::net::random_bytes;
+use crate::net::random_bytes;
 
 /// The times before a create is tried again whose answer was lost or that conflicted with another request.
 const PAUSES: &[Duration] =

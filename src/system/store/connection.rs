@@ -11,7 +11,7 @@ use object_store::{
     },
 };
 
-use crate::system::net::{Cancel, Exchange, Failure, Way};
+use crate::net::{Cancel, Exchange, Failure, Way};
 
 /// The longest silence of a server, in milliseconds.
 const SILENCE_MS: u64 = 60_000;

@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::system::plain_file;
+use crate::plain_file;
 
 /// The folder of objects that are being written. What killed writers left there is nobody's.
 const UNFINISHED: &str = ".unfinished";

@@ -12,7 +12,7 @@ use object_store::{
 use url::Url;
 
 use super::connection::Connector;
-use crate::system::net::{Secret, Way};
+use crate::net::{Secret, Way};
 
 /// A request that was refused for a while is sent so often again.
 const RETRIES: usize = 5;
@@ -40,11 +40,11 @@ enum Provider {
 /// A bucket that can be reached.
 #[derive(Debug)]
 pub(super) struct Reached {
-    pub(super) store: Box<dyn ObjectStore>,
+    pub store: Box<dyn ObjectStore>,
     /// The part of all keys that the address gives.
-    pub(super) prefix: Path,
+    pub prefix: Path,
     /// The texts that no message may show.
-    pub(super) secrets: Vec<Secret>,
+    pub secrets: Vec<Secret>,
 }
 
 /// Reaches the bucket of an address; none if the address is of no kind that is known. Nothing is sent yet.

@@ -29,7 +29,7 @@ impl Globs {
     }
 
     /// Compiles any number of globs, as [`Globs::parse`]: for globs that stand for the files of a change.
-    pub(crate) fn of_any_size<S: AsRef<str>>(patterns: &[S]) -> Result<Self, Error> {
+    pub fn of_any_size<S: AsRef<str>>(patterns: &[S]) -> Result<Self, Error> {
         let mut included = GlobSetBuilder::new();
         let mut excluded = GlobSetBuilder::new();
         let mut n_included = 0;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::system::threads;
+use crate::threads;
 
 /// Applies a function to every item by up to `threads` threads. The results don't depend on the number of threads.
 pub fn parallel_map<T: Sync, R: Send>(threads: usize, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {

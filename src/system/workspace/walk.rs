@@ -16,7 +16,7 @@ use super::{
     ignored::IgnoreFiles,
     is_stopped, stopped,
 };
-use crate::system::threads;
+use crate::threads;
 use base::{
     error::{Code, Error},
     path::{RepoPath, protected},

@@ -6,18 +6,16 @@ use std::{
 };
 
 use super::super::Here;
-use crate::{
-    service::exec,
-    system::{
-        git::blob_name,
-        process::{Captured, Command, Program, capture},
-    },
-};
+use crate::service::exec;
 use base::{
     change::Content,
     error::{Code, Error},
     path::RepoPath,
     text::escape,
+};
+use system::{
+    git::blob_name,
+    process::{Captured, Command, Program, capture},
 };
 
 /// The time that git has, in milliseconds: a person may have to unlock a key or touch a token.

@@ -20,16 +20,16 @@ use super::{
 use crate::{
     host::{self, Asked, Finished, Overview, StandingChange, Started, State, standing_changes},
     record::RunFolder,
-    system::{
-        clock,
-        git::{commit_with_line, nested_above},
-    },
 };
 use base::{
     change::Stamp,
     error::{Code, Error},
     path::RepoPath,
     text::{counted, escape, first_file, shell_word},
+};
+use system::{
+    clock,
+    git::{commit_with_line, nested_above},
 };
 
 /// The trailer that names the run.

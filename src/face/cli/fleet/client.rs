@@ -11,14 +11,14 @@ use crate::{
         exec::{PrivateFolder, look_up},
         gate::secrets,
     },
-    system::{
-        clock::Stopwatch,
-        process::sandbox::{self, Confine, Ended, Launch, NotStarted},
-    },
 };
 use base::{
     error::{Code, Error},
     text::escape,
+};
+use system::{
+    clock::Stopwatch,
+    process::sandbox::{self, Confine, Ended, Launch, NotStarted},
 };
 
 /// The time that the client has, in milliseconds, and the time that it has to end after a request to stop.

@@ -15,12 +15,12 @@ use crate::{
         fleet::{Collected, CommitForm, Delivered, Kind, Plan, Row, Task, Worker},
     },
     script::remote::check_tokens,
-    system::store::Store,
 };
 use base::{
     error::{Code, Error},
     text::{counted, escape},
 };
+use system::store::Store;
 
 /// The branches that were pushed or removed, those that were so before, and those that could not be.
 #[derive(Default)]

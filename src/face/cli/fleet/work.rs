@@ -9,12 +9,12 @@ use super::{
 use crate::{
     face::fleet::{self, Head, Kind, Outcome, Plan, Task, Worked, Worker, canaries},
     script::remote::check_tokens,
-    system::{clock, store::Store},
 };
 use base::{
     error::{Code, Error},
     text::{counted, escape},
 };
+use system::{clock, store::Store};
 
 pub(super) fn work(here: &Here, arguments: &FleetWorkArguments, out: &mut Output) -> Result<u8, Error> {
     signals::listen(&here.context.options, &here.meter)?;

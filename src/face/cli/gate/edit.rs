@@ -9,12 +9,12 @@ use super::{Bench, arguments::EditArguments, exit_code, place, sarif};
 use crate::{
     face::cli::{Here, output::Output},
     service::gate::{self, Edit, Finding, Gate, Subject, Text, Verdict},
-    system::workspace::{Globs, Workspace, parallel_map},
 };
 use base::{
     diff,
     error::{Code, Error},
 };
+use system::workspace::{Globs, Workspace, parallel_map};
 
 /// A file that is judged.
 struct Target {

@@ -21,13 +21,13 @@ use crate::{
         destructive::Start,
         hook::{BLOCK, Question, Reply},
     },
-    system::process::guard,
 };
 use base::{
     error::{Code, Error},
     path::RepoPath,
     text,
 };
+use system::process::guard;
 
 /// The hidden flag of the process that does the work.
 const GUARDED: &str = "--guarded";

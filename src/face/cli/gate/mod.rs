@@ -16,11 +16,9 @@ pub(super) use self::{
     hook::{hook, watched},
 };
 use super::{Here, output::Output, run::parse_json};
-use crate::{
-    service::gate::{self, Decision, Rules, Subject, Verdict, destructive, jsonl},
-    system::policy::Policy,
-};
+use crate::service::gate::{self, Decision, Rules, Subject, Verdict, destructive, jsonl};
 use base::error::{Code, Error};
+use system::policy::Policy;
 
 /// The basis of verdicts: the policy, tightened on demand, and the rules.
 struct Bench<'a> {

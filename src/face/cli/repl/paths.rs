@@ -1,7 +1,7 @@
 //! Names of files for completion: those of one folder of the workspace that begin with the typed text.
 
-use crate::system::workspace::{Visit, Workspace};
 use base::path::RepoPath;
+use system::workspace::{Visit, Workspace};
 
 /// The most names that are offered; a longer list helps no one.
 const MOST: usize = 1000;

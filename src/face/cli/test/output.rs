@@ -14,13 +14,13 @@ use crate::{
         cases::{Check, Report},
         diagnostic,
     },
-    system::clock::Stopwatch,
 };
 use base::{
     error::{Code, Error},
     path::RepoPath,
     text::{counted, escape},
 };
+use system::clock::Stopwatch;
 
 /// The most lines of a diff, and of a script's output, that a person sees.
 const SHOWN: usize = 200;

@@ -17,12 +17,12 @@ use crate::{
         cases::{Purpose, Suite, test_folder},
         tape_folder,
     },
-    system::policy,
 };
 use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use system::policy;
 
 /// The quiet time before cases are run: editors write in several steps.
 const QUIET: Duration = Duration::from_millis(100);

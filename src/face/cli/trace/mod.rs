@@ -34,8 +34,8 @@ use super::{
     output::Output,
     target::Target,
 };
-use crate::system::clock::Stopwatch;
 use base::error::{Code, Error};
+use system::clock::Stopwatch;
 
 /// The file that is being written, for whoever ends the process early.
 static FILE: OnceLock<Arc<ChromeFile>> = OnceLock::new();

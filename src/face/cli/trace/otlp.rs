@@ -16,12 +16,12 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{seen::Seen, variables::Settings};
-use crate::system::{
+use base::{error::Error, text::counted};
+use system::{
     clock::Clock,
     net::{Cancel, Exchange, Failure, Method, Sender, Way, random_bytes},
     threads,
 };
-use base::{error::Error, text::counted};
 
 /// The most spans that wait to be sent; later ones are lost.
 const WAITING: usize = 4096;

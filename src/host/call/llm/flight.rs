@@ -20,9 +20,9 @@ use crate::{
         self, Capabilities, Cassettes, Key, Kind, LlmClientConfig, LlmHandle, LlmRequest, LlmStream, LlmStreamEvent,
         Orchestrator, Reply, Transcript, Usage,
     },
-    system::{clock::Clock, net::Cancel, policy::LlmPrices},
 };
 use base::error::{Code, Error};
+use system::{clock::Clock, net::Cancel, policy::LlmPrices};
 
 /// How often a wish to stop is looked for while nothing comes.
 pub(super) const TICK: Duration = Duration::from_millis(20);

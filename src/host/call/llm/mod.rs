@@ -41,12 +41,12 @@ use crate::{
         llm::{AUTHORED, Capabilities, Cassettes, LlmRequest, Model, Usage},
         prompt,
     },
-    system::{policy, threads},
 };
 use base::{
     call::{Ask, Call},
     error::{Code, Error},
 };
+use system::{policy, threads};
 
 pub use self::{recordings::tape_of, streams::Told, tape::Tape};
 

@@ -2,14 +2,12 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use crate::{
-    service::llm::{Capabilities, LlmRequest, Orchestrator, Reply},
-    system::{
-        net::Cancel,
-        policy::{HEURISTIC, Policy},
-    },
-};
+use crate::service::llm::{Capabilities, LlmRequest, Orchestrator, Reply};
 use base::error::Error;
+use system::{
+    net::Cancel,
+    policy::{HEURISTIC, Policy},
+};
 
 /// Providers that a program adds to those of the policy, by name. The default has none.
 #[derive(Clone, Default)]

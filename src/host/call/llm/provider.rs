@@ -25,12 +25,12 @@ use crate::{
             WireOptions, Written, dialect,
         },
     },
-    system::{
-        net::{Cancel, Secret, is_loopback},
-        policy::{HEURISTIC, LlmProvider, Policy},
-    },
 };
 use base::error::{Code, Error, nearest};
+use system::{
+    net::{Cancel, Secret, is_loopback},
+    policy::{HEURISTIC, LlmProvider, Policy},
+};
 
 /// The dialect of a provider that is a program.
 const COMMAND: &str = "command";
@@ -325,15 +325,12 @@ mod tests {
 
     use super::*;
     use crate::host::call::llm::orchestrators::name;
-    use crate::{
-        host::Options,
-        service::llm::LlmRequest,
-        system::{
-            net::{Cancel, Way},
-            workspace::Workspace,
-        },
-    };
+    use crate::{host::Options, service::llm::LlmRequest};
     use std::collections::BTreeMap;
+    use system::{
+        net::{Cancel, Way},
+        workspace::Workspace,
+    };
 
     /// A workspace, a folder beside it, and the environment of the program.
     struct Place {

@@ -8,9 +8,9 @@ use super::provider::Provider;
 use crate::{
     host::{Context, call::llm::orchestrators},
     service::llm::{Capabilities, Fence, Finish, LlmRequest, Timeouts, Usage, parse},
-    system::{clock::Stopwatch, net::Cancel, schema::Schema},
 };
 use base::{error::Error, seed::Stream};
+use system::{clock::Stopwatch, net::Cancel, schema::Schema};
 
 /// Tokens that a reply to a probe may have: models that think before they answer need some.
 const PROBE_TOKENS: u64 = 256;

@@ -23,9 +23,9 @@ use crate::{
         gate::secrets,
         llm::{AUTHORED, Cassettes, Key, LlmRequest, Mode, Replies},
     },
-    system::policy,
 };
 use base::error::{Code, Error};
+use system::policy;
 
 /// Returns the mode and the folder of recorded replies in a run, without their files; none if the run did not use any.
 pub fn tape_of(context: &Context, run: &str) -> Result<Option<Tape>, Error> {

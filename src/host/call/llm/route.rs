@@ -2,11 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::{
-    host::{Orchestrators, call::llm::orchestrators},
-    system::policy::Policy,
-};
+use crate::host::{Orchestrators, call::llm::orchestrators};
 use base::call::{Ask, Call, Parts};
+use system::policy::Policy;
 
 /// The call as gates judge it: a request that names no provider names the one that it goes to.
 pub(in crate::host) fn judged<'c>(policy: &Policy, added: &Orchestrators, call: &'c Call) -> Cow<'c, Call> {
@@ -28,7 +26,8 @@ pub(in crate::host) fn judged<'c>(policy: &Policy, added: &Orchestrators, call: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{service::llm::Heuristic, system::policy::FILE};
+    use crate::service::llm::Heuristic;
+    use system::policy::FILE;
 
     #[test]
     fn a_request_that_names_no_provider_is_judged_with_the_one_that_it_goes_to() {

@@ -24,13 +24,13 @@ use crate::{
         event::{Event, LlmSeen},
     },
     service::{gate::Verdict, llm::Transcript},
-    system::clock::Stopwatch,
 };
 use base::{
     call::Call,
     error::{Code, Error},
     span::span,
 };
+use system::clock::Stopwatch;
 
 /// How many streams may be open.
 const MOST_OPEN: usize = 64;

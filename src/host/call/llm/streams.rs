@@ -11,12 +11,12 @@ use crate::{
         gate::Verdict,
         llm::{Events, Transcript},
     },
-    system::clock::Stopwatch,
 };
 use base::{
     call::Call,
     error::{Code, Error},
 };
+use system::clock::Stopwatch;
 
 /// How many events are told at once.
 pub(super) const BATCH: usize = 256;

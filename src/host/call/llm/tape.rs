@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::system::policy;
+use system::policy;
 
 /// Recorded replies of language models: what is done with them, and the files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,10 +1,10 @@
 //! The budgets of a new policy: the defaults, or more where the repository has more files.
 
-use crate::system::{
+use base::text::counted;
+use system::{
     policy::Policy,
     workspace::{Globs, Workspace},
 };
-use base::text::counted;
 
 /// The calls, and the lines of diffs, that a run takes for each file that it reads and changes.
 const OF_A_FILE: u64 = 10;

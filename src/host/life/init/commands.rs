@@ -6,11 +6,9 @@ use std::{fmt::Write, path::Path};
 
 use serde_json::Value;
 
-use crate::{
-    service::exec,
-    system::workspace::{Kind, Workspace},
-};
+use crate::service::exec;
 use base::path::RepoPath;
+use system::workspace::{Kind, Workspace};
 
 /// The beginning of `[exec]` in the policy of every new workspace.
 const HEAD: &str = "\
@@ -331,7 +329,7 @@ fn targets(found: &Found, file: &str, program: &str) -> Vec<Rule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::policy::{FILE, Policy};
+    use system::policy::{FILE, Policy};
 
     fn policy(found: &Found) -> Policy {
         let text = found.section();

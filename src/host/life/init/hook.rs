@@ -8,17 +8,15 @@ use std::{collections::BTreeMap, path::Path};
 use serde::Serialize;
 
 use super::SetUp;
-use crate::{
-    host::change::render::render,
-    system::{
-        git, journal,
-        workspace::{Kind, Overlay, View, Workspace},
-    },
-};
+use crate::host::change::render::render;
 use base::{
     change::{Change, ChangeSet, Content},
     error::{Code, Error},
     path::RepoPath,
+};
+use system::{
+    git, journal,
+    workspace::{Kind, Overlay, View, Workspace},
 };
 
 const HOOK: &str = "hooks/pre-commit";

@@ -13,18 +13,16 @@ use serde::Serialize;
 
 use self::commands::Found;
 pub use self::hook::{Hook, HookState, Installed, installed_hook, propose_hook, remove_hook};
-use crate::{
-    host::change::render::render,
-    system::{
-        journal::{self, Target},
-        policy,
-        workspace::{Kind, Overlay, View, Workspace},
-    },
-};
+use crate::host::change::render::render;
 use base::{
     change::{Change, ChangeSet, Content},
     error::{Code, Error},
     path::{RepoPath, protected::RUNS},
+};
+use system::{
+    journal::{self, Target},
+    policy,
+    workspace::{Kind, Overlay, View, Workspace},
 };
 
 /// The script that a new workspace has.
@@ -212,7 +210,7 @@ fn with_line(text: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::policy::{FILE, Policy};
+    use system::policy::{FILE, Policy};
 
     #[test]
     fn the_policy_says_what_holds_anyway() {

@@ -3,21 +3,19 @@
 use rhai::{Dynamic, Engine, NativeCallContext};
 use serde_json::Value;
 
-use crate::{
-    script::guest::{
-        bindings::{
-            Namespace,
-            host::{Host, Nrv, Reply},
-            registry,
-        },
-        value,
+use crate::script::guest::{
+    bindings::{
+        Namespace,
+        host::{Host, Nrv, Reply},
+        registry,
     },
-    system::schema::{self, Schema},
+    value,
 };
 use base::{
     error::{Code, Error},
     json,
 };
+use system::schema::{self, Schema};
 
 pub(super) const NAMESPACE: Namespace = Namespace {
     receiver: "nrv.json",

@@ -5,27 +5,25 @@
 use rhai::{Dynamic, Engine, EvalAltResult, FnPtr, Map, NativeCallContext};
 use serde_json::{Value, json};
 
-use crate::{
-    script::guest::{
-        bindings::{
-            Field, Namespace,
-            apply::PLAN,
-            fields,
-            host::{Host, Nrv, Reply},
-            registry,
-            stream::{self, EventStream},
-        },
-        value,
+use crate::script::guest::{
+    bindings::{
+        Field, Namespace,
+        apply::PLAN,
+        fields,
+        host::{Host, Nrv, Reply},
+        registry,
+        stream::{self, EventStream},
     },
-    system::schema::{
-        self, Schema,
-        reply::{self, Fence},
-    },
+    value,
 };
 use base::{
     call::{Ask, Call},
     error::{Code, Error},
     json,
+};
+use system::schema::{
+    self, Schema,
+    reply::{self, Fence},
 };
 
 /// The form of a request, for hints.

@@ -3,18 +3,16 @@
 use rhai::{Dynamic, Engine, NativeCallContext};
 use serde_json::Value;
 
-use crate::{
-    script::guest::bindings::{
-        Field, Namespace, fields,
-        host::{Host, Nrv},
-        registry,
-    },
-    system::schema,
+use crate::script::guest::bindings::{
+    Field, Namespace, fields,
+    host::{Host, Nrv},
+    registry,
 };
 use base::{
     call::{Call, Parts},
     error::{Code, Error},
 };
+use system::schema;
 
 /// The form of the parts, for hints.
 const FORM: &str = "its form is `#{role, goal, constraints, directives, context, prior, schema, provider, model, max_tokens}`; only \

@@ -5,11 +5,9 @@ use std::{fs, path::Path, sync::atomic::AtomicBool};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    service::adapter::{evidence::Images, parse, verify::judge},
-    system::workspace::{Overlay, View, Workspace},
-};
+use crate::service::adapter::{evidence::Images, parse, verify::judge};
 use base::change::{ChangeSet, Content};
+use system::workspace::{Overlay, View, Workspace};
 
 const OLD: &str = "log(1);\nrun(log(log('x'))); // log(2)\nif (a) {\n  log(b, c);\n}\n";
 const NEW: &str = "trace(1);\nrun(trace(trace('x'))); // log(2)\nif (a) {\n  trace(b, c);\n}\n";

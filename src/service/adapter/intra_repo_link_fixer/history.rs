@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::system::git::Trace;
+use system::git::Trace;
 
 /// Paths that are gone, with the files that they became.
 type Moves = BTreeMap<String, BTreeSet<String>>;

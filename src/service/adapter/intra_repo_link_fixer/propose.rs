@@ -15,20 +15,18 @@ use super::{
     rewrite::{self, Original},
     tree::Tree,
 };
-use crate::{
-    service::adapter::{
-        Context,
-        contract::{Counts, Finding, Invocation, Proposal},
-        deadline::Deadline,
-        survey::{Look, Results, Surveyed, survey},
-    },
-    system::workspace::{self, Globs},
+use crate::service::adapter::{
+    Context,
+    contract::{Counts, Finding, Invocation, Proposal},
+    deadline::Deadline,
+    survey::{Look, Results, Surveyed, survey},
 };
 use base::{
     change::{Change, Content, Stamp},
     error::{Code, Error},
     path::RepoPath,
 };
+use system::workspace::{self, Globs};
 
 /// Larger files have no known anchors, in bytes.
 const LARGEST: u64 = 64 << 20;

@@ -16,8 +16,8 @@ use super::{
     rewrite::{self, Original},
     tree::Tree,
 };
-use crate::system::git::Trace;
 use base::path::RepoPath;
+use system::git::Trace;
 
 /// A tree with the files' contents, the parameters and the moves that its history knows.
 struct Case<'a> {

@@ -22,17 +22,15 @@ use self::{
     tree::{Judged, Read, Tree, When},
 };
 use super::params::{Allowed, Params};
-use crate::{
-    service::adapter::{
-        Context,
-        contract::{Failure, Invocation},
-        counts::COUNTS_MATCH,
-        deadline::Deadline,
-        evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
-    },
-    system::workspace,
+use crate::service::adapter::{
+    Context,
+    contract::{Failure, Invocation},
+    counts::COUNTS_MATCH,
+    deadline::Deadline,
+    evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
 };
 use base::{error::Error, path::RepoPath, text::counted};
+use system::workspace;
 
 /// Measures again, and compares with the record.
 pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence<'_>) -> Result<Measured, Error> {

@@ -8,13 +8,10 @@ use super::{
     repair::{Outcome, Plan, Repaired},
     schema::Problem,
 };
-use crate::{
-    service::adapter::{
-        Context,
-        contract::{Counts, Finding, Invocation, Mode, Proposal},
-        survey::{Look, Results, Surveyed, survey},
-    },
-    system::workspace::Globs,
+use crate::service::adapter::{
+    Context,
+    contract::{Counts, Finding, Invocation, Mode, Proposal},
+    survey::{Look, Results, Surveyed, survey},
 };
 use base::{
     change::{Change, Content},
@@ -23,6 +20,7 @@ use base::{
     text::counted,
 };
 use format::document::{Document, syntax::Syntax};
+use system::workspace::Globs;
 
 /// The number of findings in a message.
 const IN_MESSAGE: usize = 3;

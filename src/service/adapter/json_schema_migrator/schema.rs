@@ -12,8 +12,8 @@ use super::{
     library::{Library, Place, Read},
     params::{Draft, Params, Source},
 };
-use crate::system::schema::explain;
 use base::error::{Code, Error};
+use system::schema::explain;
 
 /// A violation that is left.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

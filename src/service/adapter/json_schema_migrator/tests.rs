@@ -10,15 +10,13 @@ use std::{fs, path::Path, sync::atomic::AtomicBool};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    service::adapter::{
-        contract::{BaselineRecord, ManifestRecord},
-        parse,
-        verify::{ArtifactRef, Contents, Report, Request, verify},
-    },
-    system::workspace::{Overlay, View, Workspace},
+use crate::service::adapter::{
+    contract::{BaselineRecord, ManifestRecord},
+    parse,
+    verify::{ArtifactRef, Contents, Report, Request, verify},
 };
 use base::{error::Code, hash::Sha256};
+use system::workspace::{Overlay, View, Workspace};
 
 /// A schema with a member for each kind of fix.
 fn server() -> Value {

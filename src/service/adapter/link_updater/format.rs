@@ -133,7 +133,7 @@ fn unreadable(bytes: &[u8]) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::workspace::Globs;
+    use system::workspace::Globs;
 
     #[test]
     fn encodings_that_are_not_like_ascii_are_told() {

@@ -14,16 +14,14 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    service::adapter::{
-        contract::{BaselineRecord, ManifestRecord},
-        evidence::Images,
-        parse,
-        verify::{ArtifactRef, Contents, Report, Request, judge, verify},
-    },
-    system::workspace::{Overlay, View, Workspace},
+use crate::service::adapter::{
+    contract::{BaselineRecord, ManifestRecord},
+    evidence::Images,
+    parse,
+    verify::{ArtifactRef, Contents, Report, Request, judge, verify},
 };
 use base::{error::Code, hash::Sha256};
+use system::workspace::{Overlay, View, Workspace};
 
 fn invocation(change: impl Fn(&mut Value)) -> Invocation {
     let mut input = json!({

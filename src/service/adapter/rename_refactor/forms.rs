@@ -1,7 +1,7 @@
 //! The places of a name that edits change, with the text that each of them gets.
 
-use crate::system::language_server::Edit;
 use format::name::{facts::Form, token::Token};
+use system::language_server::Edit;
 
 /// The text of a place that gets a form.
 pub(super) fn text(form: Form, (from, to): (&str, &str)) -> String {

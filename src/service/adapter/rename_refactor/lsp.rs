@@ -17,7 +17,6 @@ use super::{
     scope,
     world::World,
 };
-use crate::system::language_server::{Caller, Client, Definition, Edits};
 use base::{
     error::{Code, Error},
     language::Language,
@@ -27,6 +26,7 @@ use format::name::{
     facts::{Facts, Form, Group, Meaning, Reach, Site},
     token::{Class, Part, Token},
 };
+use system::language_server::{Caller, Client, Definition, Edits};
 
 /// The word of the record for this engine.
 pub(super) const NAME: &str = "lsp";

@@ -9,7 +9,6 @@ use super::{
     refusal::Refusal,
     world::World,
 };
-use crate::system::language_server::{Client, Errors};
 use base::{error::Error, language::Language, path::RepoPath};
 use format::{
     code::tree,
@@ -18,6 +17,7 @@ use format::{
         token::Class,
     },
 };
+use system::language_server::{Client, Errors};
 
 const MEANING: &str = "other_meaning";
 const UNKNOWN: &str = "unknown";

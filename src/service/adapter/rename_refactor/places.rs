@@ -5,8 +5,8 @@ use std::{
     ops::Range,
 };
 
-use crate::system::language_server::Asked;
 use format::name::facts::Form;
+use system::language_server::Asked;
 
 /// The end of the way that an import leads.
 #[derive(Clone, Debug, PartialEq, Eq)]

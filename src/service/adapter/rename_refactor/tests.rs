@@ -5,15 +5,13 @@ use std::{collections::BTreeMap, sync::atomic::AtomicBool};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    service::adapter::{evidence::Images, jsonl, parse, verify},
-    system::workspace::{Overlay, View, Workspace},
-};
+use crate::service::adapter::{evidence::Images, jsonl, parse, verify};
 use base::{
     change::{Change, ChangeSet, Content},
     error::Code,
     path::RepoPath,
 };
+use system::workspace::{Overlay, View, Workspace};
 
 type Files<'f> = &'f [(&'f str, &'f str)];
 

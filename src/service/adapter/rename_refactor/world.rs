@@ -10,16 +10,14 @@ use super::{
     page::{Family, Page},
     places::End,
 };
-use crate::{
-    service::adapter::{Context, deadline::Deadline},
-    system::workspace::{self, Globs},
-};
+use crate::service::adapter::{Context, deadline::Deadline};
 use base::{error::Error, path::RepoPath};
 use format::name::{
     facts::Facts,
     script::{self, Change},
     word::Word,
 };
+use system::workspace::{self, Globs};
 
 /// Larger files outside of the target are not read, in bytes.
 const LARGEST: u64 = 64 << 20;

@@ -18,8 +18,8 @@ use super::{
     openai_chat::OpenAiChat,
     openai_responses::OpenAiResponses,
 };
-use crate::system::net::Cancel;
 use base::error::{Code, Error};
+use system::net::Cancel;
 
 /// A stream as llama.cpp's server sends it.
 const ANTHROPIC: &str = r#"event: message_start

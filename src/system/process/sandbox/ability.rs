@@ -3,7 +3,7 @@
 use std::{fs, io, path::Path, sync::atomic::AtomicBool};
 
 use super::{Confinement, Launch, Limits, NotStarted, Stage, launch};
-use crate::system::process::Program;
+use crate::process::Program;
 use base::error::{Code, Error};
 
 /// Prepares a program under these limits, on a stage, without starting one. The private folder is empty; leftovers in it are

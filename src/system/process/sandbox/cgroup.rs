@@ -23,7 +23,7 @@ use rustix::{
 };
 
 use super::{Bound, Hold, Limits, mounts};
-use crate::system::clock::Stopwatch;
+use crate::clock::Stopwatch;
 
 /// The prefix of the name of every group.
 const PREFIX: &str = "nrv-";

@@ -9,7 +9,7 @@ use rustix::{
 };
 
 use super::{Bound, Confine, Confinement, Hold, Launch, refused};
-use crate::system::process::{kernel, lockdown};
+use crate::process::{kernel, lockdown};
 
 /// Paths that every program may read and run.
 const SYSTEM: &[&str] = &[

@@ -27,7 +27,7 @@ use super::{
     Launch,
     termination::{self, Seen},
 };
-use crate::system::clock::{Clock, Stopwatch};
+use crate::clock::{Clock, Stopwatch};
 
 /// The shortest interval between measurements.
 const PERIOD: Duration = Duration::from_millis(100);

@@ -25,7 +25,7 @@ use super::{
     output::Collector,
     supervisor::Way,
 };
-use crate::system::{
+use crate::{
     clock::Stopwatch,
     process::{self, Program},
 };

@@ -18,7 +18,7 @@ use rustix::{
 };
 
 use super::{Bound, Confinement, Hold, Launch, NotStarted, stage};
-use crate::system::process::kernel;
+use crate::process::kernel;
 use base::error::{Code, Error};
 
 /// The usual temporary folders, all of which become the program's private folder.

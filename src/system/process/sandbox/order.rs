@@ -22,9 +22,9 @@ pub(super) const KILL: u8 = b'k';
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Order {
     /// The program.
-    pub(super) launch: Launch,
+    pub launch: Launch,
     /// Gaps in the confinement that are known already.
-    pub(super) missing: Vec<String>,
+    pub missing: Vec<String>,
 }
 
 /// A report to the host.
@@ -47,15 +47,15 @@ pub(super) enum Report {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct End {
     /// The exit code, if it exited.
-    pub(super) status: Option<i32>,
+    pub status: Option<i32>,
     /// The signal, if one ended it.
-    pub(super) signal: Option<i32>,
+    pub signal: Option<i32>,
     /// Milliseconds of processor time of all processes.
-    pub(super) cpu_ms: u64,
+    pub cpu_ms: u64,
     /// Bytes of memory of the largest process.
-    pub(super) peak_bytes: u64,
+    pub peak_bytes: u64,
     /// The bound for which it was killed.
-    pub(super) exceeded: Option<Bound>,
+    pub exceeded: Option<Bound>,
 }
 
 /// Sends a message: its length, and JSON.

@@ -17,7 +17,7 @@ use super::{
     termination::Tree,
     usage::Tally,
 };
-use crate::system::process::{Program, bare, lockdown};
+use crate::process::{Program, bare, lockdown};
 use base::error::Error;
 
 /// The kind of supervision.

@@ -8,7 +8,7 @@ use nix::sys::{
 };
 
 use super::{Bound, Confinement, Hold, Limits, termination::Tree};
-use crate::system::clock::Stopwatch;
+use crate::clock::Stopwatch;
 
 /// The shortest interval between measurements.
 const PERIOD: Duration = Duration::from_millis(100);

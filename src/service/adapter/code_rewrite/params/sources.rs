@@ -3,15 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::wire::{Params, Paths};
-use crate::{
-    service::adapter::Context,
-    system::workspace::{Globs, Kind},
-};
+use crate::service::adapter::Context;
 use base::{
     change::Content,
     error::{Code, Error},
     path::RepoPath,
 };
+use system::workspace::{Globs, Kind};
 
 /// The largest number of files with rules.
 const MOST_FILES: usize = 5_000;

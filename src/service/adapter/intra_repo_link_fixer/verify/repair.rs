@@ -7,9 +7,9 @@ use super::{
     aim::{Aim, Local, aim, decoded, joined},
     tree::{Hit, Judged, Tree, When},
 };
-use crate::system::git::{Renamed, Trace};
 use audit::spelling::{Layer, Spelled};
 use base::{error::Error, path::RepoPath};
+use system::git::{Renamed, Trace};
 
 /// The longest anchor that is compared with others, in characters.
 const LONGEST: usize = 256;

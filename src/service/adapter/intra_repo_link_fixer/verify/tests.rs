@@ -5,20 +5,18 @@ use std::{collections::BTreeMap, sync::atomic::AtomicBool};
 use serde_json::{Value, json};
 
 use super::{super::params::Params, measure};
-use crate::{
-    service::adapter::{
-        Context,
-        contract::{BaselineRecord, Counts, FileHash, Invocation, ManifestRecord},
-        evidence::{Evidence, Images, Measured},
-    },
-    system::{
-        git::{Renamed, Renames, Trace},
-        workspace::{Overlay, View, Workspace},
-    },
+use crate::service::adapter::{
+    Context,
+    contract::{BaselineRecord, Counts, FileHash, Invocation, ManifestRecord},
+    evidence::{Evidence, Images, Measured},
 };
 use base::{
     change::{Change, ChangeSet, Content},
     path::RepoPath,
+};
+use system::{
+    git::{Renamed, Renames, Trace},
+    workspace::{Overlay, View, Workspace},
 };
 
 /// A tree, a proposed change of it, and the counts that its proposer would record.

@@ -11,11 +11,9 @@ use super::{
     document::{Document, Manner},
     format::Format,
 };
-use crate::{
-    service::adapter::Context,
-    system::workspace::{Globs, Kind},
-};
+use crate::service::adapter::Context;
 use base::{error::Error, path::RepoPath};
+use system::workspace::{Globs, Kind};
 
 /// File names that stand for their folder if the parameters name none.
 const INDEXES: &[&str] = &["README.md", "index.md", "_index.md", "index.html"];

@@ -22,18 +22,16 @@ use self::{
     judge::{Judge, Violation},
 };
 use super::params::{Format, Params};
-use crate::{
-    service::adapter::{
-        Context,
-        contract::{Counts, Failure, Invocation},
-        counts::{self, COUNTS_MATCH, Compare},
-        deadline::Deadline,
-        evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
-    },
-    system::workspace::Globs,
+use crate::service::adapter::{
+    Context,
+    contract::{Counts, Failure, Invocation},
+    counts::{self, COUNTS_MATCH, Compare},
+    deadline::Deadline,
+    evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
 };
 use audit::document::{self, Cut, Document, Syntax};
 use base::error::Error;
+use system::workspace::Globs;
 
 /// Every file is valid, or may be invalid.
 const FILES_VALID: &str = "files_valid";

@@ -101,7 +101,7 @@ fn the_time_for_a_file_grows_with_its_length_only() {
         (Format::Html, "\\".repeat(500_000)),
         (Format::Markdown, "[^a]:[b\\]".repeat(50_000)),
     ] {
-        let clock = crate::system::clock::Stopwatch::start();
+        let clock = system::clock::Stopwatch::start();
         let found = objections(format, &format!("http://old.example.com/\n\n{text}"), MOVE);
         assert_eq!(found.unwrap_or_default(), Vec::new(), "{}", &text[..10]);
         let params = json!({"from_hosts": ["old.example.com"], "to_host": "https://new.example.com"});

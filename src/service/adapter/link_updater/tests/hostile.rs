@@ -83,7 +83,7 @@ fn the_time_for_a_page_grows_with_its_length_only() {
         format!("<noscript><a title='{}' href=http://old.example.com/>", "=> ".repeat(300_000)),
         "<svg><".repeat(100_000),
     ] {
-        let clock = crate::system::clock::Stopwatch::start();
+        let clock = system::clock::Stopwatch::start();
         let (_, _, report) = in_memory(page.as_bytes());
         assert!(report.passed, "{:#?}", report.failures);
         assert!(clock.elapsed_ms() < 60_000, "{} ms for {}", clock.elapsed_ms(), &page[..40]);

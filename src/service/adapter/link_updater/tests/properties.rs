@@ -452,7 +452,7 @@ fn the_time_for_a_file_grows_with_its_length_only() {
         (Format::Css, format!("url({})", "\\61 ".repeat(200_000))),
     ];
     for (format, text) in cases.chain(more) {
-        let clock = crate::system::clock::Stopwatch::start();
+        let clock = system::clock::Stopwatch::start();
         propose::links_and_page_for_tests(format, text.as_bytes(), &params("https://new.example.com"));
         let head: String = text.chars().take(20).collect();
         assert!(clock.elapsed_ms() < 60_000, "{} ms for {head:?}", clock.elapsed_ms());

@@ -357,7 +357,7 @@ fn the_time_for_a_file_of_any_format_grows_with_its_length_only() {
         files.push(("p.json", format!("[{}1]", long(inside))));
     }
     for (path, text) in files {
-        let clock = crate::system::clock::Stopwatch::start();
+        let clock = system::clock::Stopwatch::start();
         let moved = text.replace("http://old.example.com", "https://new.example.com");
         verify::links_and_failures_of_for_tests(path, text.as_bytes(), moved.as_bytes(), &params());
         verify::left_for_tests(path, text.as_bytes(), &params());
