@@ -49,7 +49,8 @@ pub use ::base;
 pub mod face;
 pub mod flow;
 pub mod host;
-pub mod record;
+#[doc(hidden)]
+pub use ::record;
 pub mod script;
 pub mod service;
 #[doc(hidden)]

@@ -11,7 +11,6 @@ use std::{
 use super::{ApprovedTools, Calls, Orchestrators, Trust, callbacks::Agents};
 use crate::{
     host::commitment::form,
-    record::Runs,
     service::{adapter::Adapters, gate::Rules},
 };
 use base::{
@@ -19,6 +18,7 @@ use base::{
     micro::tool_of,
     path::RepoPath,
 };
+use record::Runs;
 use system::{
     clock::Clock,
     lock::Locks,

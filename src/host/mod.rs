@@ -164,11 +164,9 @@ use self::{
     terms::Terms,
     turn::Turn,
 };
-use crate::record::RunFolder;
-pub use crate::{
-    record::event::{Evaluation, Flags, Input, Maker, Ruling, State},
-    service::llm::Replies,
-};
+pub use crate::service::llm::Replies;
+use record::RunFolder;
+pub use record::event::{Evaluation, Flags, Input, Maker, Ruling, State};
 use system::policy::Policy;
 
 /// A run that is going on.

@@ -12,11 +12,6 @@ use crate::{
         reply::{Recorded, pack_with, recorded, recorded_form, replies_with_contents},
         times,
     },
-    record::{
-        Note, Permit,
-        event::{self, AnsweredBy, CallTimes, Event, ExecTime, Intent, Prompted, Shown, Stored},
-        packed_form,
-    },
     service::{
         gate::{GateResult, Verdict, secrets},
         llm::Transcript,
@@ -26,6 +21,11 @@ use base::{
     call::{Call, tool_of_call},
     error::{Code, Error},
     span::span,
+};
+use record::{
+    Note, Permit,
+    event::{self, AnsweredBy, CallTimes, Event, ExecTime, Intent, Prompted, Shown, Stored},
+    packed_form,
 };
 use system::clock::Stopwatch;
 

@@ -10,16 +10,14 @@ use super::{
     life::{history::Past, request::Origin},
     reply::recorded_form,
 };
-use crate::{
-    record::{
-        Chain, Draft, FileRef, Keeper, Note, RunFolder,
-        event::{self, Confirmation},
-    },
-    service::gate::{Rules, secrets},
-};
+use crate::service::gate::{Rules, secrets};
 use base::{
     call::Call,
     error::{Code, Error},
+};
+use record::{
+    Chain, Draft, FileRef, Keeper, Note, RunFolder,
+    event::{self, Confirmation},
 };
 
 /// The record of a run.

@@ -16,14 +16,12 @@ use super::{
     change::patch::{Patch, Sides, makes_name},
     recorder::Recorder,
 };
-use crate::{
-    record::{
-        Draft, Keeper, Note, Permit, RunFolder,
-        event::{Event, Stored},
-    },
-    service::gate::{self, Rules, secrets},
-};
+use crate::service::gate::{self, Rules, secrets};
 use base::{error::Error, path::RepoPath};
+use record::{
+    Draft, Keeper, Note, Permit, RunFolder,
+    event::{Event, Stored},
+};
 use system::policy::Policy;
 
 /// The mark before a line of a patch from which a secret was removed.

@@ -7,20 +7,17 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::position;
-use crate::{
-    host::times,
-    record::{
-        Pack, Record, RunFolder,
-        event::{self, Intent, Stored},
-        named, packed_form,
-    },
-    service::gate::secrets,
-};
+use crate::{host::times, service::gate::secrets};
 use base::{
     call::Call,
     error::{Code, Error},
     hash::Hasher,
     json,
+};
+use record::{
+    Pack, Record, RunFolder,
+    event::{self, Intent, Stored},
+    named, packed_form,
 };
 
 /// A value longer than that goes into the pack; the event keeps its hash.
@@ -201,8 +198,8 @@ fn scrubbed(value: &Value, scrub: &impl Fn(&str) -> String) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Chain, Runs};
-    use crate::record::{Note, event::Event};
+    use record::{Chain, Runs};
+    use record::{Note, event::Event};
 
     #[test]
     fn nothing_of_the_machine_or_of_other_runs_is_compared() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::record::event::Free;
+use record::event::Free;
 
 /// Members of a reply that differ each time. A record keeps them apart from the data that is compared.
 pub(in crate::host) const VOLATILE: &[&str] = &["cpu_ms", "duration_ms", "first_token_ms", "peak_bytes", "total_ms"];

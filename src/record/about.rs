@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::Head;
+use crate::Head;
 
 /// The form of exports that this version writes and reads.
 pub(super) const FORMAT: u32 = 1;
@@ -10,20 +10,20 @@ pub(super) const FORMAT: u32 = 1;
 /// The description of an export.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct About {
-    pub(super) format: u32,
-    pub(super) run: String,
+pub struct About {
+    pub format: u32,
+    pub run: String,
     /// False if what holds contents of files was left out.
-    pub(super) contents: bool,
-    pub(super) head: Head,
+    pub contents: bool,
+    pub head: Head,
     /// Other files that were left out, since they show a secret.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) withheld: Vec<String>,
+    pub withheld: Vec<String>,
 }
 
 impl About {
     /// True for a record file that is not in the export.
-    pub(super) fn lacks(&self, name: &str) -> bool {
+    pub fn lacks(&self, name: &str) -> bool {
         !self.contents && (holds_contents(name) || self.withheld.iter().any(|withheld| withheld == name))
     }
 }

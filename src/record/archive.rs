@@ -15,7 +15,7 @@ use serde_json::Value;
 use tar::{Archive, Builder, EntryType, Header};
 
 use super::{RunFolder, Runs, Seal, verify::verify_against};
-use crate::record::about::{About, FORMAT, holds_contents};
+use crate::about::{About, FORMAT, holds_contents};
 use base::{
     error::{Code, Error},
     path::RepoPath,
@@ -57,7 +57,7 @@ impl RunFolder {
     }
 
     /// Returns the description of the export from which the record was imported; none if it was not imported.
-    pub(super) fn export(&self) -> Result<Option<About>, Error> {
+    pub fn export(&self) -> Result<Option<About>, Error> {
         let Some(file) = self.open_file(EXPORT)? else { return Ok(None) };
         Ok(serde_json::from_reader(file.take(MAX_ABOUT)).ok())
     }

@@ -276,7 +276,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::record::Runs;
+    use crate::Runs;
 
     fn draft(kind: Kind, data: Value) -> Draft {
         Draft { position: "1".to_owned(), kind, data, volatile: Value::Null, files: Vec::new() }
@@ -294,7 +294,7 @@ mod tests {
             assert_eq!(run.records().unwrap().pop().unwrap().data().unwrap().0, expected);
         }
         chain.append("t".to_owned(), draft(Kind::Checked, json!({"files": 1}))).unwrap();
-        let report = crate::record::verify(&Runs::of(folder.path()), &run, 1, &false.into()).unwrap();
+        let report = crate::verify(&Runs::of(folder.path()), &run, 1, &false.into()).unwrap();
         assert_eq!((report.records, report.findings.len()), (4, 0));
     }
 

@@ -9,7 +9,7 @@ use super::{
     event::{self, Event, Free, Kind, Stored, named},
     line,
 };
-use crate::record::{file_ref::FileRef, wire::Wire};
+use crate::{file_ref::FileRef, wire::Wire};
 use base::{
     error::{Code, Error},
     hash::Sha256,
@@ -60,16 +60,15 @@ struct Raw<'l> {
 
 impl Record {
     /// Reads a line of a chain.
-    pub(super) fn parse(line: &[u8]) -> Result<Self, serde_json::Error> {
+    pub fn parse(line: &[u8]) -> Result<Self, serde_json::Error> {
         let Raw { seq, position, at, kind, data, files, volatile, prev, hash } = serde_json::from_slice(line)?;
         let event = Event::read(&kind, data.get(), volatile.map(RawValue::get));
         let (data, volatile) = (data.get().into(), volatile.map(|volatile| volatile.get().into()));
         Ok(Record { seq, position, at, event, files, prev, hash, data, volatile })
     }
 
-    /// A record of an event, without a place in a chain.
-    #[cfg(test)]
-    pub(crate) fn of_event(position: &str, event: Event) -> Self {
+    /// A record of an event, without a place in a chain, as tests of rules about records make it.
+    pub fn of_event(position: &str, event: Event) -> Self {
         let text = |value: Value| value.to_string().into();
         let (data, volatile) = (text(event.data().unwrap_or_default()), event.volatile().ok().map(text));
         let (at, prev, hash) = (String::new(), String::new(), String::new());
@@ -129,7 +128,7 @@ impl Record {
     }
 
     /// The name of the exact data, if the record names it.
-    pub(super) fn exact(&self) -> Option<Value> {
+    pub fn exact(&self) -> Option<Value> {
         if !self.event.is_exact() || !self.data.contains(EXACT) {
             return None;
         }
@@ -197,11 +196,11 @@ impl Note {
 /// An event as JSON, from which secrets are taken before it is recorded.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    pub(super) position: String,
-    pub(super) kind: Kind,
-    pub(super) data: Value,
-    pub(super) volatile: Value,
-    pub(super) files: Vec<FileRef>,
+    pub position: String,
+    pub kind: Kind,
+    pub data: Value,
+    pub volatile: Value,
+    pub files: Vec<FileRef>,
 }
 
 impl Draft {

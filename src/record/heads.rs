@@ -13,7 +13,7 @@ use super::{
     Runs,
     shared_file::{append_to, read_if_there},
 };
-use crate::record::shared_file::HEADS;
+use crate::shared_file::HEADS;
 use base::{error::Error, hash::Sha256, json};
 
 /// The end of a run's chain when the run stopped.
@@ -52,7 +52,7 @@ struct Line {
 #[derive(Debug, Default)]
 pub(super) struct HeadsOf {
     /// The latest.
-    pub(super) last: Option<Head>,
+    pub last: Option<Head>,
     /// True if the last line that names the run is no head of it.
     pub(super) is_damaged: bool,
 }

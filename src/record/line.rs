@@ -24,14 +24,14 @@ const MEMBERS: [(&str, bool); 9] = [
 
 /// A line whose form is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     text: &'a str,
     /// Where each member stands; nowhere if it is missing.
     spans: [(usize, usize); MEMBERS.len()],
 }
 
 /// Writes a record into a buffer, as a line without a line feed; its hash.
-pub(super) fn write(record: &Wire, line: &mut String) -> Result<Sha256, Error> {
+pub(crate) fn write(record: &Wire, line: &mut String) -> Result<Sha256, Error> {
     let quoted = |text: &str| serde_json::to_string(text).map_err(|error| unwritable(&error));
     line.clear();
     line.push_str("{\"at\":");
@@ -67,7 +67,7 @@ fn unwritable(error: &serde_json::Error) -> Error {
 
 impl<'a> Line<'a> {
     /// Reads a line without its line feed; none if it is not exactly the canonical form of a record.
-    pub(super) fn read(line: &'a [u8]) -> Option<Self> {
+    pub(crate) fn read(line: &'a [u8]) -> Option<Self> {
         let text = str::from_utf8(line).ok()?;
         let mut spans = [(0, 0); MEMBERS.len()];
         let mut at = 0;
@@ -102,33 +102,33 @@ impl<'a> Line<'a> {
     }
 
     /// The record's number; none if it is no number.
-    pub(super) fn seq(&self) -> Option<u64> {
+    pub(crate) fn seq(&self) -> Option<u64> {
         self.member("seq").parse().ok()
     }
 
     /// The hash of the record before, as it is said to be.
-    pub(super) fn prev(&self) -> &'a str {
+    pub(crate) fn prev(&self) -> &'a str {
         self.plain("prev")
     }
 
     /// The record's hash, as it is said to be.
-    pub(super) fn hash(&self) -> &'a str {
+    pub(crate) fn hash(&self) -> &'a str {
         self.plain("hash")
     }
 
     /// Returns the kind of the event; empty if it is written with escapes, which no kind needs.
-    pub(super) fn kind(&self) -> &'a str {
+    pub(crate) fn kind(&self) -> &'a str {
         self.plain("kind")
     }
 
     /// The event, as far as it can be read.
-    pub(super) fn event(&self) -> Event {
+    pub(crate) fn event(&self) -> Event {
         let volatile = Some(self.member("volatile")).filter(|volatile| !volatile.is_empty());
         Event::read(self.kind(), self.member("data"), volatile)
     }
 
     /// The files that belong to the record; none if they are not in the form that they must have.
-    pub(super) fn files(&self) -> Option<Vec<FileRef>> {
+    pub(crate) fn files(&self) -> Option<Vec<FileRef>> {
         match self.member("files") {
             "" => Some(Vec::new()),
             text => serde_json::from_str(text).ok().filter(|files: &Vec<FileRef>| !files.is_empty()),
@@ -136,7 +136,7 @@ impl<'a> Line<'a> {
     }
 
     /// True if the members have the types that they must have, and the hash is that of the rest of the line.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         let has_types = ["at", "kind", "position"].iter().all(|name| self.member(name).starts_with('"'))
             && self.seq().is_some()
             && self.member("volatile") != "null";
@@ -152,7 +152,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::record::GENESIS;
+    use crate::GENESIS;
 
     fn record() -> Wire {
         Wire {

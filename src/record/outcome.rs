@@ -47,7 +47,7 @@ pub fn unverified(records: &[Record]) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::event::{Checked, DtaVerified, Transaction, Undoing};
+    use crate::event::{Checked, DtaVerified, Transaction, Undoing};
     use base::output::{Output, Verdict};
 
     fn transaction(name: &str) -> Box<Transaction> {

@@ -16,7 +16,7 @@ use super::{
     RunFolder,
     event::{FileRow, Stored},
 };
-use crate::record::event::named;
+use crate::event::named;
 use base::{
     error::{Code, Error},
     hash::{Hasher, Sha256},
@@ -38,9 +38,9 @@ pub const REPLIES: &str = "packs/replies";
 #[derive(Debug, Default)]
 pub struct Pack {
     file: Option<File>,
-    pub(super) places: BTreeMap<Sha256, (u64, usize)>,
+    pub places: BTreeMap<Sha256, (u64, usize)>,
     /// Where the last whole frame ends.
-    pub(super) length: u64,
+    pub length: u64,
 }
 
 impl RunFolder {
@@ -112,7 +112,7 @@ impl Pack {
     }
 
     /// As [`Pack::value_of`]; none if the pack does not hold it.
-    pub(super) fn known(&self, recorded: &Value) -> Result<Option<Value>, Error> {
+    pub fn known(&self, recorded: &Value) -> Result<Option<Value>, Error> {
         let is_missing = named(recorded).is_some_and(|hash| !self.places.contains_key(&hash));
         if is_missing { Ok(None) } else { self.value_of(recorded).map(Some) }
     }
@@ -180,7 +180,7 @@ pub fn packed_form(hash: &Sha256, length: usize) -> Stored {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Keeper, Runs};
+    use crate::{Keeper, Runs};
 
     #[test]
     fn replies_come_back_by_hash() {

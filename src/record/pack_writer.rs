@@ -312,7 +312,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::record::Runs;
+    use crate::Runs;
 
     fn run() -> (tempfile::TempDir, RunFolder) {
         let folder = tempfile::tempdir().unwrap();

@@ -30,7 +30,7 @@ pub(super) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     }
 }
 
-pub(super) fn failed(path: &Path, error: &std::io::Error) -> Error {
+pub(crate) fn failed(path: &Path, error: &std::io::Error) -> Error {
     Error::io(format!("the record file `{}` can't be used", path.display()), error)
 }
 

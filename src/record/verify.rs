@@ -308,7 +308,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::record::{Chain, Draft, FileRef, Head};
+    use crate::{Chain, Draft, FileRef, Head};
 
     fn draft(kind: Kind) -> Draft {
         let (data, volatile) = (json!({}), json!(null));

@@ -16,7 +16,6 @@ use super::{
 };
 use crate::{
     host::{self, CI, Context, Options, Progress, Started},
-    record::Runs,
     script::{approval, own},
     service::adapter::Adapters,
 };
@@ -24,6 +23,7 @@ use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use record::Runs;
 use system::{
     net::Way,
     policy::{Cassettes, Policy},

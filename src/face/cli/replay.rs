@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use super::{Here, arguments::ReplayArguments, output::Output, redact, run, table};
 use crate::{
     host::{Difference, Reach, Replayed, RuleAt},
-    record::Seal,
     script::{self, Variation},
 };
 use base::{
     error::Error,
     text::{counted, escape},
 };
+use record::Seal;
 
 pub(super) fn replay(here: &Here, arguments: &ReplayArguments, out: &mut Output) -> Result<u8, Error> {
     let policy = match &arguments.policy {

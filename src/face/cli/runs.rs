@@ -9,14 +9,12 @@ use std::{
 use serde_json::json;
 
 use super::{Here, ask::ask, output::Output, table};
-use crate::{
-    host::{self, Overview},
-    record::{self, Record, Seal},
-};
+use crate::host::{self, Overview};
 use base::{
     error::{Code, Error},
     text::{counted, escape},
 };
+use record::{Record, Seal};
 
 /// The latest run that changed files and is one of those that are wanted.
 pub(super) fn latest(here: &Here, is_wanted: impl Fn(&Overview) -> bool) -> Result<String, Error> {

@@ -11,10 +11,6 @@ use super::{
 };
 use crate::{
     host::{Agent, Commitment, Overview, Question},
-    record::{
-        self,
-        event::{Changes, RunEnd, RunStarted},
-    },
     script::{Listed, approval::Standing},
     service::llm::{Capabilities, Usage},
 };
@@ -22,6 +18,7 @@ use base::{
     error::Error,
     text::{counted, escape},
 };
+use record::event::{Changes, RunEnd, RunStarted};
 
 /// The most paths of a run that are listed for people.
 const MOST_PATHS: usize = 5;

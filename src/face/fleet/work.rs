@@ -12,7 +12,6 @@ use super::{
 use crate::{
     face::report::{self, Report},
     host::{self, Context, Finished, Flags, Options, Silent, State, Trust},
-    record::RunFolder,
     script::{self, Invocation, Loader, load, remote::Surroundings, session::Origin},
     service::{exec::PrivateFolder, gate::secrets},
 };
@@ -22,6 +21,7 @@ use base::{
     json,
     path::RepoPath,
 };
+use record::RunFolder;
 use system::{
     clock::Stopwatch,
     policy::{Ceiling, FILE, Policy},

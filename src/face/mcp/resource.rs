@@ -9,9 +9,9 @@ use super::wire::{redact, redacted};
 use crate::{
     face::report::{Report, text},
     host::{self, Asked, Context, Overview, Started},
-    record::RunFolder,
 };
 use base::error::{Code, Error};
+use record::RunFolder;
 
 /// The most runs that a list names, the latest first.
 const LISTED: usize = 50;

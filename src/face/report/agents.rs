@@ -5,9 +5,9 @@ use serde_json::json;
 use super::model::Worker;
 use crate::{
     host::{self, Agent, Context},
-    record::RunFolder,
     service::gate::secrets,
 };
+use record::RunFolder;
 
 /// The agents of a run; none if its calls can't be read, which its verification tells.
 pub(super) fn of(context: &Context, folder: &RunFolder) -> Vec<Worker> {

@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     host::{self, Asked, Context, Started},
-    record::{self, Record, RunFolder},
     service::gate::secrets,
 };
 use base::{
@@ -18,6 +17,7 @@ use base::{
     error::{Code, Error},
     json,
 };
+use record::{Record, RunFolder};
 
 /// The type of an envelope's payload.
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{format, material::Material, model::Spent};
-use crate::record::event::Event;
 use base::path::RepoPath;
+use record::event::Event;
 
 /// The order in which budgets are told; others follow.
 const ORDER: &[&str] = &["calls", "files", "diff_lines", "bytes", "wall_s", "exec_s", "tokens", "cost"];

@@ -7,11 +7,11 @@ use super::{
     model::{Change, Changes, Fate},
     patch,
 };
-use crate::record::{
+use base::{change::Entry, diff, hash::Sha256};
+use record::{
     Record,
     event::{Event, Judged, JudgedPatch, Transaction},
 };
-use base::{change::Entry, diff, hash::Sha256};
 
 /// How many lines of diffs are shown in all.
 const MOST_LINES: usize = 20_000;

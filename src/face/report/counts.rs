@@ -7,14 +7,12 @@ use super::{
     material::Material,
     model::{Check, Commitment, Count, Evaluation, Failure, Verification},
 };
-use crate::{
-    host,
-    record::{
-        Record,
-        event::{self, Checked, DtaVerified, Event},
-    },
-};
+use crate::host;
 use base::output::{self, Phase};
+use record::{
+    Record,
+    event::{self, Checked, DtaVerified, Event},
+};
 
 /// Counts before and after, with the checks of each verifier.
 pub(super) fn verifications(material: &Material<'_>) -> Vec<Verification> {

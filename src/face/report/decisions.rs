@@ -5,14 +5,12 @@ use super::{
     material::Material,
     model::{Confirmation, Decision},
 };
-use crate::{
-    record::{
-        Record,
-        event::{self, Event, Question, Shown},
-    },
-    service::gate::{self, GateResult},
-};
+use crate::service::gate::{self, GateResult};
 use base::hash::Sha256;
+use record::{
+    Record,
+    event::{self, Event, Question, Shown},
+};
 
 /// The decisions of gates other than `allow`, each once.
 pub(super) fn gates(material: &Material<'_>) -> Vec<Decision> {

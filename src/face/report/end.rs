@@ -8,11 +8,9 @@ use super::{
     material::Material,
     model::{Command, Trouble, Waiting},
 };
-use crate::{
-    host::{Finished, Overview, State, verified_by},
-    record::event::{Asked, RunEnd},
-};
+use crate::host::{Finished, Overview, State, verified_by};
 use base::error::Error;
+use record::event::{Asked, RunEnd};
 
 /// How a run ended.
 pub(super) struct End {

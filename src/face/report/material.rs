@@ -10,13 +10,13 @@ use super::{
 };
 use crate::{
     host::{self, Context},
-    record::{
-        Pack, Record, RunFolder,
-        event::{Asked, Event, FileRow, Input, RunEnd, RunStarted, Shown, Stored},
-    },
     service::gate::{Rules, secrets},
 };
 use base::{error::Error, hash::Sha256, path::RepoPath};
+use record::{
+    Pack, Record, RunFolder,
+    event::{Asked, Event, FileRow, Input, RunEnd, RunStarted, Shown, Stored},
+};
 
 /// The sources of the report of one run.
 pub(super) struct Material<'a> {

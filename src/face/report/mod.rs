@@ -33,11 +33,9 @@ pub use self::{
     page::{framed, page},
     text::text,
 };
-use crate::{
-    host::{self, Context},
-    record::{self, RunFolder},
-};
+use crate::host::{self, Context};
 use base::error::Error;
+use record::RunFolder;
 
 /// The form of the report as JSON.
 const FORMAT: u32 = 1;

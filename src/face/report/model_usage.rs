@@ -7,7 +7,7 @@ use super::{
     material::Material,
     model::Asked,
 };
-use crate::record::event::{Call, Event, LlmSent};
+use record::event::{Call, Event, LlmSent};
 
 /// The key of a row: provider, model, label, and whether the reply was recorded.
 type Who = (String, String, Option<String>, bool);

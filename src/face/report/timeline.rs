@@ -10,14 +10,12 @@ use super::{
     model::{Outside, Row, RowKind, Session},
     model_usage,
 };
-use crate::{
-    record::{
-        Record,
-        event::{Call, Confinement, Event, ExecEnded, Ruling, RunEnd, RunResumed, Status, Transaction},
-    },
-    service::gate::Decision,
-};
+use crate::service::gate::Decision;
 use base::text::shortened;
+use record::{
+    Record,
+    event::{Call, Confinement, Event, ExecEnded, Ruling, RunEnd, RunResumed, Status, Transaction},
+};
 
 /// So many dull calls in a row are one row.
 const DULL: usize = 4;

@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 
 use self::rate::Rates;
 pub(super) use self::wall::{Deadline, Wall};
-use crate::record::event;
 use base::{
     change::ChangeSet,
     diff::Stat,
     error::{Code, Error},
     path::RepoPath,
 };
+use record::event;
 use system::{clock::Stopwatch, policy};
 
 /// The budgets of a run. Calls that are made at the same time never get more together than there is.

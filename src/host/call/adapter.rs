@@ -31,10 +31,6 @@ use crate::{
         recorder::Recorder,
         terms::Terms,
     },
-    record::{
-        FileRef,
-        event::{self, DtaApplied, DtaFailed, DtaProposed, DtaStarted, DtaVerified, Free, SourceFile},
-    },
     service::adapter::{
         self, Adapter,
         contract::{BaselineRecord, Invocation, Mode, Phase, Proposal},
@@ -47,6 +43,10 @@ use base::{
     error::{Code, Error},
     hash::Sha256,
     span::span,
+};
+use record::{
+    FileRef,
+    event::{self, DtaApplied, DtaFailed, DtaProposed, DtaStarted, DtaVerified, Free, SourceFile},
 };
 use system::{git, policy::Policy, workspace::View};
 

@@ -7,22 +7,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::{
-    host::{
-        self, Context, Position,
-        change::{
-            attempts::{Attempt, Attempts, Proposed},
-            draft::{Draft, Previewed},
-            ledger::Ledger,
-            pipeline::Pipeline,
-            restored::restore_targets,
-            transaction::{Transacted, names},
-            undo::{Dead, Reason},
-        },
-        life::{attempts::BEGIN, history::Past},
-        recorder::Recorder,
+use crate::host::{
+    self, Context, Position,
+    change::{
+        attempts::{Attempt, Attempts, Proposed},
+        draft::{Draft, Previewed},
+        ledger::Ledger,
+        pipeline::Pipeline,
+        restored::restore_targets,
+        transaction::{Transacted, names},
+        undo::{Dead, Reason},
     },
-    record::{Chain, RunFolder},
+    life::{attempts::BEGIN, history::Past},
+    recorder::Recorder,
 };
 use base::{
     change::Content,
@@ -30,6 +27,7 @@ use base::{
     path::RepoPath,
     text::counted,
 };
+use record::{Chain, RunFolder};
 use system::lock::Lease;
 
 impl Pipeline<'_, '_> {

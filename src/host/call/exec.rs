@@ -21,10 +21,6 @@ use crate::{
         terms::Terms,
         times::parted,
     },
-    record::{
-        FileRef, Note,
-        event::{self, Confined, ExecEnded, ExecStarted, ExecTimes, Program},
-    },
     service::{
         apply::Proposed,
         exec::{self, Done},
@@ -36,6 +32,10 @@ use base::{
     error::{Code, Error},
     path::RepoPath,
     text::{escape, shortened},
+};
+use record::{
+    FileRef, Note,
+    event::{self, Confined, ExecEnded, ExecStarted, ExecTimes, Program},
 };
 use system::{
     journal::{self, Cleared},

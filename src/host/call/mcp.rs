@@ -10,18 +10,16 @@ use super::{
     mcp_session::{Named, Place, Session, Tree},
     server_process::Starting,
 };
-use crate::{
-    host::{ApprovedTools, budget::Demand, change::pipeline::Pipeline, recorder::Recorder},
-    record::{
-        Note,
-        event::{Confined, Event, ExecStarted},
-    },
-};
+use crate::host::{ApprovedTools, budget::Demand, change::pipeline::Pipeline, recorder::Recorder};
 use base::{
     call::{Call, tool_of_call},
     error::{Code, Error},
     pulse::Pulse,
     text::{escape, shortened},
+};
+use record::{
+    Note,
+    event::{Confined, Event, ExecStarted},
 };
 use system::{
     clock::Stopwatch,

@@ -13,10 +13,10 @@ use crate::{
         change::{pipeline::Pipeline, stored_proposal::StoredProposal},
         context::check_stop,
     },
-    record::FileRef,
     service::adapter::contract::{Failure, Invocation, Verdict},
 };
 use base::{error::Error, seed};
+use record::FileRef;
 use system::{
     net::{self, Outcome},
     policy::Policy,

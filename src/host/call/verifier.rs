@@ -13,10 +13,6 @@ use crate::{
         life::attempts::detours,
         terms::Terms,
     },
-    record::{
-        FileRef, Record, RunFolder,
-        event::{self, DtaApplied},
-    },
     service::{
         adapter::{
             contract::{BaselineRecord, Failure, Verdict},
@@ -31,6 +27,10 @@ use base::{
     error::{Code, Error},
     hash::Sha256,
     path::RepoPath,
+};
+use record::{
+    FileRef, Record, RunFolder,
+    event::{self, DtaApplied},
 };
 use system::{
     process::{Command, capture_with},

@@ -1,21 +1,19 @@
 //! The answer to a confirmation for which a run waits: given later, perhaps elsewhere, and good only if nothing has changed.
 
 use super::confirmations::{Bound, Standing};
-use crate::{
-    host::{
-        Host,
-        change::approver::{approver, unusable},
-        life::{resume::changed_keys, waiting::Commands},
-        terms::Terms,
-    },
-    record::{
-        RunFolder,
-        event::{Confirmation, Event},
-    },
+use crate::host::{
+    Host,
+    change::approver::{approver, unusable},
+    life::{resume::changed_keys, waiting::Commands},
+    terms::Terms,
 };
 use base::{
     error::{Code, Error},
     text::first_file,
+};
+use record::{
+    RunFolder,
+    event::{Confirmation, Event},
 };
 use system::workspace::parallel_map;
 

@@ -1,22 +1,20 @@
 //! Those who may approve, and what shows that they did.
 
-use crate::{
-    host::{
-        Context,
-        change::{
-            confirmations::Bound,
-            subject::{FLAG, LOCK, PERSON, POLICY},
-        },
-        life::waiting::{Commands, NAMESPACE},
-        terms::Terms,
+use crate::host::{
+    Context,
+    change::{
+        confirmations::Bound,
+        subject::{FLAG, LOCK, PERSON, POLICY},
     },
-    record::RunFolder,
+    life::waiting::{Commands, NAMESPACE},
+    terms::Terms,
 };
 use base::{
     error::{Code, Error},
     path::{RepoPath, protected},
     text::escape,
 };
+use record::RunFolder;
 use system::{
     clock,
     signature::{Signature, Signers, Use},

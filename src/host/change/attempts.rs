@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    host::{change::draft::Previewed, life::history::Past},
-    record::event::AttemptCounts,
-};
+use crate::host::{change::draft::Previewed, life::history::Past};
 use base::path::RepoPath;
+use record::event::AttemptCounts;
 use system::workspace::Overlay;
 
 /// The attempts of a run.

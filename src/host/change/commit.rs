@@ -8,17 +8,15 @@ use super::{
     permit::Permitted,
     pipeline::{Pipeline, Proof},
 };
-use crate::{
-    host::{Position, Recovery, change::transaction::Transacted, recorder::Recorder, terms::Terms},
-    record::{
-        self, FileRef, Note, RunFolder,
-        event::{Event, Prepared, Revoked},
-    },
-};
+use crate::host::{Position, Recovery, change::transaction::Transacted, recorder::Recorder, terms::Terms};
 use base::{
     change::Entry,
     error::{Code, Error},
     span::span,
+};
+use record::{
+    FileRef, Note, RunFolder,
+    event::{Event, Prepared, Revoked},
 };
 use system::{
     journal::{self, Journal, Target, Transaction},

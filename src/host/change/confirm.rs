@@ -20,7 +20,6 @@ use crate::{
         recorder::Recorder,
         terms::Terms,
     },
-    record::event::{self, Confirmation},
     service::gate::{Decision, GateResult, Verdict},
 };
 use base::{
@@ -32,6 +31,7 @@ use base::{
     span::span,
     text::{counted, escape},
 };
+use record::event::{self, Confirmation};
 use system::{
     clock::{self, Stopwatch},
     policy::{Confirm, ConfirmMode, ConfirmWrites},

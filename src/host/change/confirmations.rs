@@ -11,19 +11,17 @@ use super::{
     patch::Patch,
     subject::{CONFIRM, DTA_APPLY, Subject},
 };
-use crate::{
-    host::change::subject::BoundFile,
-    record::{
-        Pack, Record, RunFolder,
-        event::{Confirmation, Question, Status, Stored},
-    },
-};
+use crate::host::change::subject::BoundFile;
 use base::{
     change::ChangeSet,
     error::{Code, Error},
     hash::Sha256,
     path::RepoPath,
     text::escape,
+};
+use record::{
+    Pack, Record, RunFolder,
+    event::{Confirmation, Question, Status, Stored},
 };
 
 /// The data to which a confirmation is bound. A person reads and signs its file.
@@ -361,10 +359,8 @@ pub(in crate::host) fn read(record: &Record, asked: &Confirmation, folder: &RunF
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        host::change::patch::Patch,
-        record::{Chain, Note, Runs, event::Event},
-    };
+    use crate::host::change::patch::Patch;
+    use record::{Chain, Note, Runs, event::Event};
 
     fn bound(run: &RunFolder, id: &str) -> Bound {
         Bound {

@@ -5,13 +5,13 @@
 
 use crate::{
     host::{recorder::Recorder, terms::Terms},
-    record::EVENTS,
     service::adapter::contract::FileHash,
 };
 use base::{
     error::{Code, Error},
     text::first_file,
 };
+use record::EVENTS;
 use system::workspace::{Metadata, View, parallel_map};
 
 /// The metadata of files, taken after they had been read.

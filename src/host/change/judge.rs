@@ -3,13 +3,13 @@
 use super::{patch::Patch, pipeline::Pipeline};
 use crate::{
     host::{Position, recorder::Recorder},
-    record::{
-        Note,
-        event::{self, Event, JudgedPatch},
-    },
     service::gate::Verdict,
 };
 use base::{change::ChangeSet, error::Error, hash::Sha256, span::span};
+use record::{
+    Note,
+    event::{self, Event, JudgedPatch},
+};
 
 /// A change that is submitted to the pipeline.
 #[derive(Clone, Copy)]

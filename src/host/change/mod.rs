@@ -37,11 +37,9 @@ use self::{
     confirm::Asking,
     judge::{Judged, Submitted},
 };
-use crate::{
-    host::change::pipeline::{Pipeline, Proof},
-    record::{FileRef, Note, event::Event},
-};
+use crate::host::change::pipeline::{Pipeline, Proof};
 use base::error::Error;
+use record::{FileRef, Note, event::Event};
 
 /// The outcome of a change that was made, proposed or tried.
 #[derive(Debug)]

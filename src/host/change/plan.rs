@@ -12,7 +12,6 @@ use super::{
 };
 use crate::{
     host::{Context, Finished, change::draft::Preview, terms::Terms},
-    record::event,
     service::gate::{Decision, GateResult},
 };
 use base::{
@@ -24,6 +23,7 @@ use base::{
     json,
     path::RepoPath,
 };
+use record::event;
 
 /// The version of the form that plans have.
 const FORMAT: u64 = 1;

@@ -11,11 +11,9 @@ use super::{
     confirmations::{Bound, Confirmations, Standing},
     subject::{LOCK, POLICY, Subject},
 };
-use crate::{
-    host::{Context, recorder::Recorder, terms::Terms},
-    record::{Record, RunFolder, event::Event},
-};
+use crate::host::{Context, recorder::Recorder, terms::Terms};
 use base::error::{Code, Error};
+use record::{Record, RunFolder, event::Event};
 use system::{journal, policy::ConfirmMode};
 
 /// Where a run's record is made: the inodes of the workspace and of the run's folder, which nobody knows beforehand.

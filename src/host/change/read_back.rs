@@ -8,17 +8,15 @@ use super::{
     pipeline::{Pipeline, Proof},
     subject::Subject,
 };
-use crate::{
-    record::{
-        Note,
-        event::{Checked, Event},
-    },
-    service::apply::Proposed,
-};
+use crate::service::apply::Proposed;
 use base::{
     change::{Content, Stamp},
     error::{Code, Error},
     path::RepoPath,
+};
+use record::{
+    Note,
+    event::{Checked, Event},
 };
 use system::workspace::{View, parallel_map};
 

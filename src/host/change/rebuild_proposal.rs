@@ -5,10 +5,6 @@ use std::collections::BTreeMap;
 use super::{freshness::Seen, patch::Patch};
 use crate::{
     host::{Context, change::stored_proposal::StoredProposal, recorder::Recorder},
-    record::{
-        FileRef, Pack, Record,
-        event::{DtaProposed, FileRow},
-    },
     service::{
         adapter::contract::{Baseline, BaselineRecord, ManifestRecord, Proposal},
         apply,
@@ -19,6 +15,10 @@ use base::{
     change::{Change, ChangeSet, Content, Entry},
     diff::{Lines, Stat},
     error::{Code, Error},
+};
+use record::{
+    FileRef, Pack, Record,
+    event::{DtaProposed, FileRow},
 };
 use system::workspace::View;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{patch::Patch, transaction::Transacted};
-use crate::{host::Context, record::RunFolder};
+use crate::host::Context;
 use base::{
     change::{Content, Entry, Stamp},
     diff::{self, Side},
@@ -12,6 +12,7 @@ use base::{
     path::RepoPath,
     text::first_file,
 };
+use record::RunFolder;
 use system::{journal::Target, workspace::parallel_map};
 
 /// The changes of transactions, taken together: the first pre-image and the last post-image of each file.

@@ -12,10 +12,10 @@ use crate::{
             subject::{DTA_APPLY, Subject},
         },
     },
-    record::FileRef,
     service::adapter::contract::{Invocation, Proposal},
 };
 use base::{diff::Stat, error::Error, json};
+use record::FileRef;
 
 /// A proposal that the host keeps; scripts only have its description.
 #[derive(Debug)]

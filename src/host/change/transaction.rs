@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::record;
 use base::change::Entry;
 
 /// The names of transactions.

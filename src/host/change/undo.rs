@@ -8,16 +8,16 @@ use super::{
     restored::{Current, restore_targets},
     transaction::Transacted,
 };
-use crate::{
-    host::{Context, change::transaction::names, life::attempts::Aside, recorder::Recorder, redact::recovered_note},
-    record::{
-        self, Chain, Note, RunFolder,
-        event::{AttemptPutBack, AttemptSetAside, Event, Undoing},
-    },
+use crate::host::{
+    Context, change::transaction::names, life::attempts::Aside, recorder::Recorder, redact::recovered_note,
 };
 use base::{
     change::{Content, Entry},
     error::{Code, Error},
+};
+use record::{
+    Chain, Note, RunFolder,
+    event::{AttemptPutBack, AttemptSetAside, Event, Undoing},
 };
 use system::{
     journal::{Journal, Target, Transaction},

@@ -8,7 +8,6 @@ use crate::{
         call::{command_output::last_words, exec::recorded_program},
         context::check_stop,
     },
-    record::event::Ran,
     service::{
         assertion::{Command, Verdict},
         exec,
@@ -19,6 +18,7 @@ use base::{
     call::{Call, Run},
     error::{Code, Error},
 };
+use record::event::Ran;
 use system::{
     journal::{self, Cleared},
     policy::Policy,

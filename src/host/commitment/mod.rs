@@ -20,10 +20,6 @@ use super::{
 };
 use crate::{
     host::commitment::{form::well_formed, outcome::Commitment},
-    record::{
-        Note, Pack,
-        event::{CommitmentMade, Event, Maker},
-    },
     service::{
         apply,
         assertion::{self, Assertion, Baseline, Sight},
@@ -35,6 +31,10 @@ use base::{
     error::{Code, Error},
     json,
     path::RepoPath,
+};
+use record::{
+    Note, Pack,
+    event::{CommitmentMade, Event, Maker},
 };
 use system::{
     policy::{self, Hidden, Policy},
@@ -283,7 +283,7 @@ pub(super) fn restore(past: &Past) -> Result<Vec<Pledge>, Error> {
 /// The context's threads, tree and program with which an assertion on the tree is looked at.
 fn request(
     context: &Context,
-    folder: &crate::record::RunFolder,
+    folder: &record::RunFolder,
     pledge: &Pledge,
     hidden: Option<Vec<String>>,
 ) -> assertion::check::Request {

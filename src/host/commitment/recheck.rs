@@ -19,7 +19,6 @@ use crate::{
         changed_since,
         life::outcome,
     },
-    record::{Record, RunFolder, event::RunEnd},
     service::{
         assertion::{self, Assertion, Verdict},
         gate::Rules,
@@ -29,6 +28,7 @@ use base::{
     error::{Code, Error},
     text::escape,
 };
+use record::{Record, RunFolder, event::RunEnd};
 use system::{clock::Stopwatch, policy::Policy};
 
 /// The result of verifying a run again.

@@ -1,7 +1,7 @@
 //! The commitments in a record, for reports and listings.
 
 use super::outcome::Commitment;
-use crate::record::{
+use record::{
     Record,
     event::{CommitmentMade, Event},
 };

@@ -3,13 +3,13 @@
 use super::{Pledge, Pledges, command, hidden, outcome::Commitment, request};
 use crate::{
     host::{Demand, Event, Sink, call::verifier::ask_process, commitment::command::Seen},
-    record::{
-        Note,
-        event::{self, CommitmentVerified, SeenTimes},
-    },
     service::assertion::{self, Assertion, Verdict},
 };
 use base::error::{Code, Error};
+use record::{
+    Note,
+    event::{self, CommitmentVerified, SeenTimes},
+};
 use system::{clock::Stopwatch, workspace::Proposed};
 
 /// The hidden subcommand that looks at an assertion.

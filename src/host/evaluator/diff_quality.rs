@@ -7,10 +7,10 @@ use crate::{
         evidence::Evidence,
         measure::{Evaluator, Measured, ratio},
     },
-    record::event::Changes,
     service::gate::Rules,
 };
 use base::error::Error;
+use record::event::Changes;
 use system::policy::Policy;
 
 /// Judges the rework ratio. What an attempt tried that was undone does not count.

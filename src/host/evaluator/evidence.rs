@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     manifest::{Manifest, is_manifest},
-    rework::{Changed, Step},
+    rework::{self, Changed, Step},
 };
 use crate::{
     host::{
@@ -15,10 +15,6 @@ use crate::{
         recorder::Recorder,
         tally::Tally,
         terms::Terms,
-    },
-    record::{
-        Pack, Record, RunFolder,
-        event::{self, Changes, Event, FileRow, JudgedPatch, Kind},
     },
     service::gate::Decision,
 };
@@ -29,6 +25,10 @@ use base::{
     hash::Sha256,
     micro::tool_of,
     path::RepoPath,
+};
+use record::{
+    Pack, Record, RunFolder,
+    event::{self, Changes, Event, FileRow, JudgedPatch, Kind},
 };
 
 #[cfg(test)]
@@ -88,9 +88,9 @@ impl Ending<'_, '_> {
         let records = self.recorder.folder.records_of_calls(LOOKED_AT, CALLS)?;
         let pack = self.recorder.folder.pack()?;
         let all = Steps::new(&self.recorder.folder, &pack, &records)?;
-        let changes = Changes::of(&all.read(&records, &BTreeSet::new())?);
+        let changes = rework::totals(&all.read(&records, &BTreeSet::new())?);
         let tried = tried(&records);
-        let standing = if tried.is_empty() { changes } else { Changes::of(&all.read(&records, &tried)?) };
+        let standing = if tried.is_empty() { changes } else { rework::totals(&all.read(&records, &tried)?) };
         let calls = records.iter().filter_map(|record| record.event.call());
         let calls_made: Vec<MadeCall> = calls.map(|call| MadeCall::of(call, &pack)).collect::<Result<_, _>>()?;
         let undone = undone(&calls_made);

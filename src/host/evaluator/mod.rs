@@ -20,48 +20,16 @@ use self::{
     rate::ViolationRate, tests_pass::TestsPass,
 };
 use super::terms::Terms;
-use crate::{
-    host::evaluator::{
-        evidence::Ending,
-        measure::{Evaluator, Measured},
-    },
-    record::event::{Changes, Evaluation},
+use crate::host::evaluator::{
+    evidence::Ending,
+    measure::{Evaluator, Measured},
 };
 use base::error::{Code, Error};
+use record::event::{Changes, Evaluation};
 
 /// Every evaluator, sorted by name.
 const EVALUATORS: &[&dyn Evaluator] =
     &[&DiffQuality, &ForbiddenCommandScan, &ForbiddenDependencyScan, &TestsPass, &ViolationRate];
-
-impl Evaluation {
-    /// True if nobody has to be told: there was nothing to look at, or nothing was found.
-    pub fn is_trivial(&self) -> bool {
-        self.passed != Some(false) && (self.passed.is_none() || self.value == 0.0)
-    }
-
-    /// Summarizes the evaluation in one line for people.
-    pub fn sentence(&self) -> String {
-        let number = |value: f64| format!("{value:.2}").trim_end_matches('0').trim_end_matches('.').to_owned();
-        let verdict = match self.passed {
-            Some(true) => "passed",
-            Some(false) => "FAILED",
-            None => "not judged",
-        };
-        let limit = self.limit.map(|limit| format!(" of at most {}", number(limit))).unwrap_or_default();
-        let named = self.details.get("found").and_then(Value::as_array).map(|found| {
-            let found: Vec<&str> = found.iter().filter_map(Value::as_str).take(3).collect();
-            format!(": {}", found.join(", "))
-        });
-        let counts: Vec<String> = self
-            .details
-            .iter()
-            .filter_map(|(name, count)| Some(format!("{} {}", count.as_u64()?, name.replace('_', " "))))
-            .collect();
-        let counts = if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
-        let named = base::text::escape(&named.unwrap_or_default());
-        format!("{} {verdict}: {}{limit}{counts}{named}", self.evaluator, number(self.value))
-    }
-}
 
 /// The evaluations of a run, and the totals of its changes.
 #[derive(Debug, Default)]

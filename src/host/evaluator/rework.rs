@@ -9,12 +9,12 @@ use std::{
     ops::Range,
 };
 
-use crate::record::event::Changes;
 use base::{
     diff::{FilePatch, Hunk, Kind, Lines},
     hash::Sha256,
     path::RepoPath,
 };
+use record::event::Changes;
 
 /// The state of a file: the hash of its content; none if the file did not exist.
 pub(super) type State = Option<Sha256>;
@@ -41,33 +41,31 @@ pub(super) struct Changed {
     pub(super) is_edit: bool,
 }
 
-impl Changes {
-    /// Computes the totals of some steps, in their order.
-    pub(super) fn of(steps: &[Step]) -> Self {
-        let mut changes = Changes::default();
-        let mut followed = Followed::new(steps);
-        for step in steps {
-            match step {
-                Step::Back(files) => files.iter().for_each(|(path, state)| followed.bring_back(path, *state)),
-                Step::Changed(files) => {
-                    changes.committed += 1;
-                    for file in files {
-                        changes.count(file.lines);
-                        followed.change(file);
-                    }
+/// Computes the totals of some steps, in their order.
+pub(super) fn totals(steps: &[Step]) -> Changes {
+    let mut changes = Changes::default();
+    let mut followed = Followed::new(steps);
+    for step in steps {
+        match step {
+            Step::Back(files) => files.iter().for_each(|(path, state)| followed.bring_back(path, *state)),
+            Step::Changed(files) => {
+                changes.committed += 1;
+                for file in files {
+                    count(&mut changes, file.lines);
+                    followed.change(file);
                 }
             }
         }
-        changes.reworked = followed.reworked.len() as u64;
-        changes
     }
+    changes.reworked = followed.reworked.len() as u64;
+    changes
+}
 
-    fn count(&mut self, lines: Lines) {
-        self.modifications += 1;
-        self.small += u64::from(lines.total() <= SMALL);
-        self.added += lines.added;
-        self.removed += lines.removed;
-    }
+fn count(changes: &mut Changes, lines: Lines) {
+    changes.modifications += 1;
+    changes.small += u64::from(lines.total() <= SMALL);
+    changes.added += lines.added;
+    changes.removed += lines.removed;
 }
 
 /// A line: 0 if it was there before the run, else the number of the line that the run added.
@@ -234,7 +232,7 @@ mod tests {
     /// Added and reworked lines.
     #[track_caller]
     fn check(steps: &[Step], added: u64, reworked: u64) {
-        let changes = Changes::of(steps);
+        let changes = totals(steps);
         assert_eq!((changes.added, changes.reworked), (added, reworked));
     }
 
@@ -307,7 +305,7 @@ mod tests {
     #[test]
     fn small_modifications_are_told_from_large_ones() {
         let large = "x\n".repeat(6);
-        let changes = Changes::of(&steps(&["1\n", "2\n", &large]));
+        let changes = totals(&steps(&["1\n", "2\n", &large]));
         let expected = Changes { committed: 2, modifications: 2, small: 1, added: 7, removed: 2, reworked: 1 };
         assert_eq!(changes, expected);
     }

@@ -1,15 +1,13 @@
 //! The agents of a run, by its record.
 
 use super::history::Past;
-use crate::{
-    host::{
-        Context,
-        agents::{Agent, Registry},
-        reply::answer_of,
-    },
-    record::event::State,
+use crate::host::{
+    Context,
+    agents::{Agent, Registry},
+    reply::answer_of,
 };
 use base::error::Error;
+use record::event::State;
 
 /// The agents of a run in the order in which they were summoned, each as it is now.
 ///

@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{
-    host::change::transaction::Transacted,
-    record::{
-        Record,
-        event::{self, Event},
-    },
+use crate::host::change::transaction::Transacted;
+use record::{
+    Record,
+    event::{self, Event},
 };
 
 /// The names of the calls by which attempts begin and end.

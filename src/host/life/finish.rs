@@ -17,16 +17,16 @@ use crate::{
         recorder::Recorder,
         terms::Terms,
     },
-    record::{
-        FileRef, Head, Note, REPLIES,
-        event::{Duration, Event, Free, Kind, RunEnd, Shown, State},
-    },
     service::gate::GateResult,
 };
 use base::{
     error::{Code, Error},
     hash::Sha256,
     span::span,
+};
+use record::{
+    FileRef, Head, Note, REPLIES,
+    event::{Duration, Event, Free, Kind, RunEnd, Shown, State},
 };
 use system::journal;
 

@@ -6,14 +6,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::pre_images::standing_transactions;
-use crate::{
-    host::{Commitment, Preview, Tape},
-    record::{
-        Record,
-        event::{Evaluation, Event, Question, State},
-    },
-};
+use crate::host::{Commitment, Preview, Tape};
 use base::{change::Stamp, error::Error, path::RepoPath, text::counted};
+use record::{
+    Record,
+    event::{Evaluation, Event, Question, State},
+};
 
 /// The result of a run that has ended or is suspended.
 #[derive(Clone, Debug, Serialize)]

@@ -191,14 +191,12 @@ mod tests {
     use std::{fs, path::Path};
 
     use super::*;
-    use crate::{
-        host::Options,
-        record::{
-            Chain, Note,
-            event::{Event, Transaction},
-        },
-    };
+    use crate::host::Options;
     use base::change::{Content, Entry};
+    use record::{
+        Chain, Note,
+        event::{Event, Transaction},
+    };
     use system::workspace::Workspace;
 
     fn context(root: &Path) -> Context {

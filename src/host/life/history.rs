@@ -4,26 +4,24 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::{
-    host::{
-        Position,
-        budget::{Demand, Spent},
-        change::transaction::Transacted,
-        life::attempts::{Aside, AttemptState, Taken},
-        position,
-        reply::{self, Recorded, answer_of},
-    },
-    record::{
-        Pack, Record, RunFolder,
-        event::{self, DtaProposed, Event, LlmSent, Reserved, Stored},
-        named,
-    },
+use crate::host::{
+    Position,
+    budget::{Demand, Spent},
+    change::transaction::Transacted,
+    life::attempts::{Aside, AttemptState, Taken},
+    position,
+    reply::{self, Recorded, answer_of},
 };
 use base::{
     call::Call,
     error::{Code, Error},
     hash::Sha256,
     json,
+};
+use record::{
+    Pack, Record, RunFolder,
+    event::{self, DtaProposed, Event, LlmSent, Reserved, Stored},
+    named,
 };
 
 /// The former sessions of a run.

@@ -22,10 +22,6 @@ use crate::{
         reply::{as_value, recorded_form},
         times,
     },
-    record::{
-        Note,
-        event::{Checked, Event, How, Settled},
-    },
     service::{
         apply,
         gate::{Decision, GateResult},
@@ -35,6 +31,10 @@ use base::{
     call::{Call, tool_of_call},
     error::{Code, Error},
     json,
+};
+use record::{
+    Note,
+    event::{Checked, Event, How, Settled},
 };
 
 /// The kind of a confirmation that is about a call of which nobody knows whether it took effect.

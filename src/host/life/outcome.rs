@@ -6,15 +6,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::retention::kept_until;
-use crate::{
-    host::{Context, State},
-    record::{
-        Record, RunFolder,
-        event::{Asked, Kind},
-        outcome::{changed_files, unverified},
-    },
-};
+use crate::host::{Context, State};
 use base::error::{Code, Error};
+use record::{
+    Record, RunFolder,
+    event::{Asked, Kind},
+    outcome::{changed_files, unverified},
+};
 use system::{clock, lock::Holder};
 
 /// One run in a listing.

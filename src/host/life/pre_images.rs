@@ -1,13 +1,11 @@
 //! The pre-images of a run: whether its record still has them.
 
-use crate::{
-    host::change::{restored::pre_image, transaction::Transacted},
-    record::{
-        EVENTS, Finding, Record, RunFolder,
-        event::{Event, Kind},
-    },
-};
+use crate::host::change::{restored::pre_image, transaction::Transacted};
 use base::error::{Code, Error};
+use record::{
+    EVENTS, Finding, Record, RunFolder,
+    event::{Event, Kind},
+};
 
 /// An error if a run's record came without the contents of files: nothing can be brought back from it.
 pub(in crate::host) fn check_contents(folder: &RunFolder) -> Result<(), Error> {

@@ -5,7 +5,6 @@ use serde_json::json;
 use super::recover::leftovers;
 use crate::{
     host::{Context, Options, call::verifier::ask},
-    record::{RunFolder, Runs},
     service::adapter::{
         self,
         verify::{ArtifactRef, Contents, Request},
@@ -16,6 +15,7 @@ use base::{
     hash::Sha256,
     path::{RepoPath, protected::RUNS},
 };
+use record::{RunFolder, Runs};
 use system::{
     journal::{self, FileSystem},
     workspace::{Kind, Proposed, Workspace},

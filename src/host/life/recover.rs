@@ -14,10 +14,6 @@ use crate::{
         life::recovery::Recovery,
         redact::recovered_note,
     },
-    record::{
-        Chain, Head, Note, Record, RunFolder, Runs,
-        event::{Event, Kind, Revoked, RunInterrupted, Transaction},
-    },
     service::exec,
 };
 use base::{
@@ -25,6 +21,10 @@ use base::{
     error::{Code, Error},
     path::RepoPath,
     text::counted,
+};
+use record::{
+    Chain, Head, Note, Record, RunFolder, Runs,
+    event::{Event, Kind, Revoked, RunInterrupted, Transaction},
 };
 use system::{
     journal::{self, Journal},

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::{
     host::{Context, Flags},
-    record::event::{self, Input},
     service::{
         adapter::{self, contract::Mode},
         apply,
@@ -19,6 +18,7 @@ use base::{
     hash::Sha256,
     micro::{Edit, Tool},
 };
+use record::event::{self, Input};
 use system::{policy::Policy, workspace::Globs};
 
 /// The work that a run is asked to do.

@@ -30,10 +30,6 @@ use crate::{
         terms::Terms,
         wiring::run_span,
     },
-    record::{
-        self, Chain, Keeper, Note, RunFolder,
-        event::{Event, Place, Ruling, RunResumed, StaleRead, StaleReads},
-    },
     service::gate::{Decision, Rules},
 };
 use base::{
@@ -41,6 +37,10 @@ use base::{
     error::{Code, Error},
     span::span,
     text::{counted, first_file},
+};
+use record::{
+    Chain, Keeper, Note, RunFolder,
+    event::{Event, Place, Ruling, RunResumed, StaleRead, StaleReads},
 };
 use system::{
     journal,

@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::pre_images::damaged_pre_images;
 use crate::{
     host::{Context, State},
-    record::{self, Exported, Head, RunFolder, Scope},
     service::gate::secrets,
 };
 use base::error::{Code, Error};
+use record::{Exported, Head, RunFolder, Scope};
 use system::{clock, journal};
 
 /// The state in a run's head after its record was removed.

@@ -4,25 +4,23 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::pre_images::check_contents;
-use crate::{
-    host::{
-        Asked, Context, Finished, Flags, Host, Overview, Request, Sink,
-        change::{
-            restored::{Restored, remaining_targets, undo_refused},
-            transaction::Transacted,
-        },
-        life::{
-            outcome::overviews,
-            pre_images::{moves, standing_transactions},
-        },
-        terms::Terms,
+use crate::host::{
+    Asked, Context, Finished, Flags, Host, Overview, Request, Sink,
+    change::{
+        restored::{Restored, remaining_targets, undo_refused},
+        transaction::Transacted,
     },
-    record::{self, RunFolder},
+    life::{
+        outcome::overviews,
+        pre_images::{moves, standing_transactions},
+    },
+    terms::Terms,
 };
 use base::{
     error::{Code, Error},
     path::{RepoPath, protected},
 };
+use record::RunFolder;
 
 /// The result of a rollback.
 #[derive(Clone, Debug, Serialize)]

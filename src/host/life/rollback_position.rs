@@ -5,19 +5,16 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::pre_images::{check_contents, moves};
-use crate::{
-    host::{
-        Asked, Context, Flags, Host, Request, RolledBack, Sink,
-        change::{
-            ledger::Ledger,
-            restored::{Restored, pre_image},
-            transaction::Transacted,
-        },
-        life::rollback::{check_record, prepared},
-        recorder::Recorder,
-        terms::Terms,
+use crate::host::{
+    Asked, Context, Flags, Host, Request, RolledBack, Sink,
+    change::{
+        ledger::Ledger,
+        restored::{Restored, pre_image},
+        transaction::Transacted,
     },
-    record::{Record, RunFolder, event::Event},
+    life::rollback::{check_record, prepared},
+    recorder::Recorder,
+    terms::Terms,
 };
 use base::{
     change::{Content, Entry, Stamp},
@@ -25,6 +22,7 @@ use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use record::{Record, RunFolder, event::Event};
 
 /// Undoes the change that a run committed at a position, in a run of its own. Later changes stand.
 ///

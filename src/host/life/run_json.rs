@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 use crate::{
     host::{Asked, Flags, Request},
-    record::{Keeper, RunFolder, named, packed_form},
     service::gate::secrets,
 };
 use base::{
     error::{Code, Error},
     hash::Sha256,
 };
+use record::{Keeper, RunFolder, named, packed_form};
 use system::policy::{self, BudgetCeiling, Policy};
 
 /// The name of the file that says what was asked.

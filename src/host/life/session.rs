@@ -4,21 +4,19 @@ use std::sync::{Arc, atomic::Ordering};
 
 use serde_json::Value;
 
-use crate::{
-    host::{
-        Asked, Context, Flags, Host, Plan, Position, Request, Sink,
-        budget::{Budget, Deadline},
-        call::llm::route,
-        change::restored::restore_targets,
-    },
-    record::{
-        Note,
-        event::{Event, InputFailed, InputGiven},
-    },
+use crate::host::{
+    Asked, Context, Flags, Host, Plan, Position, Request, Sink,
+    budget::{Budget, Deadline},
+    call::llm::route,
+    change::restored::restore_targets,
 };
 use base::{
     call::Call,
     error::{Code, Error},
+};
+use record::{
+    Note,
+    event::{Event, InputFailed, InputGiven},
 };
 use system::clock::Stopwatch;
 

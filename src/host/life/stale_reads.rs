@@ -14,10 +14,6 @@ use crate::{
         change::restored::pre_image,
         reply::{answer_of, as_value, packed_value, replies_with_contents},
     },
-    record::{
-        Record, RunFolder,
-        event::{self, Event, StaleRead, Stored},
-    },
     service::{adapter::contract::BaselineRecord, gate::Rules},
 };
 use base::{
@@ -25,6 +21,10 @@ use base::{
     change::Stamp,
     error::{Code, Error},
     path::RepoPath,
+};
+use record::{
+    Record, RunFolder,
+    event::{self, Event, StaleRead, Stored},
 };
 use system::{
     policy::Policy,

@@ -1,13 +1,14 @@
 //! The changes of a run that stand, for whoever carries them further.
 
 use super::rollback::standing;
-use crate::{host::Context, record::RunFolder};
+use crate::host::Context;
 use base::{
     change::{Content, Stamp},
     error::{Code, Error},
     path::RepoPath,
     text::first_file,
 };
+use record::RunFolder;
 
 /// A file that a run changed, and that is as the run left it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,26 +7,24 @@ use super::{
     recover::{self, Round},
     run_json::{RUN_FILE, Started},
 };
-use crate::{
-    host::{
-        Context, Event, Flags, Host, Sink,
-        budget::{Budget, Deadline},
-        change::{ledger::Ledger, proof},
-        life::request::{Asked, Request},
-        recorder::Recorder,
-        terms::Terms,
-        wiring::run_span,
-    },
-    record::{
-        Chain, FileRef, Keeper, Note,
-        event::{self, Place, RunStarted, WorkerStarted},
-    },
+use crate::host::{
+    Context, Event, Flags, Host, Sink,
+    budget::{Budget, Deadline},
+    change::{ledger::Ledger, proof},
+    life::request::{Asked, Request},
+    recorder::Recorder,
+    terms::Terms,
+    wiring::run_span,
 };
 use base::{
     error::{Code, Error},
     frame::Isolation,
     hash::Sha256,
     span::span,
+};
+use record::{
+    Chain, FileRef, Keeper, Note,
+    event::{self, Place, RunStarted, WorkerStarted},
 };
 use system::{clock, policy::Policy, workspace::Globs};
 

@@ -8,14 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::{outcome::overviews, retention::began};
-use crate::{
-    host::{
-        Context, Overview,
-        evaluator::measure::{TESTS_PASS, ratio},
-    },
-    record::event::{Kind, RunEnd, Shown},
+use crate::host::{
+    Context, Overview,
+    evaluator::measure::{TESTS_PASS, ratio},
 };
 use base::error::{Error, nearest};
+use record::event::{Kind, RunEnd, Shown};
 
 /// Milliseconds of a day.
 pub(in crate::host) const DAY_MS: u64 = 86_400_000;

@@ -4,21 +4,19 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::request::Origin;
-use crate::{
-    host::change::{
-        confirm::Asking,
-        confirmations::{self, Bound, Standing},
-        subject::{GATES, Subject},
-    },
-    record::{
-        Record, RunFolder,
-        event::{Event, Status},
-    },
+use crate::host::change::{
+    confirm::Asking,
+    confirmations::{self, Bound, Standing},
+    subject::{GATES, Subject},
 };
 use base::{
     diff::{self, Mark, Stat},
     error::{Code, Error},
     text::escape,
+};
+use record::{
+    Record, RunFolder,
+    event::{Event, Status},
 };
 
 /// How many files an error names of those that wait for a confirmation.

@@ -15,12 +15,13 @@ use super::{
     steps::Made,
     tried::another_answer,
 };
-use crate::{host::replay::place::Place, record::event};
+use crate::host::replay::place::Place;
 use base::{
     call::Call,
     error::{Code, Error},
     json,
 };
+use record::event;
 
 /// The budgets that depend on nothing but what was recorded.
 const BUDGETS: &[&str] = &["bytes", "calls", "diff_lines", "files"];
@@ -239,7 +240,7 @@ pub(super) fn same(recorded: &Value, actual: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::packed_form;
+    use record::packed_form;
 
     #[test]
     fn a_value_is_the_same_in_every_form_in_which_a_record_may_have_it() {

@@ -9,8 +9,9 @@ use super::{
     place::{Stop, parted},
     steps::Step,
 };
-use crate::{record::event::RunEnd, service::gate::secrets};
+use crate::service::gate::secrets;
 use base::error::{Code, Error};
+use record::event::RunEnd;
 
 /// True for an error of the run as a whole, which is not the script's doing.
 fn is_judgement(error: &Error) -> bool {

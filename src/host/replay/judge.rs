@@ -11,10 +11,6 @@ use super::{
 };
 use crate::{
     host::{agents::Registry, change::domains},
-    record::{
-        Pack, RunFolder,
-        event::{self, FileRow, JudgedPatch, Shown},
-    },
     service::gate::{self, Decision, Explained, GateResult, Offered, Rules, Subject, Verdict, secrets},
 };
 use base::{
@@ -22,6 +18,10 @@ use base::{
     diff::{Lines, Stat},
     error::{Code, Error},
     hash::Sha256,
+};
+use record::{
+    Pack, RunFolder,
+    event::{self, FileRow, JudgedPatch, Shown},
 };
 use system::policy::Policy;
 

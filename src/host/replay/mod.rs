@@ -32,15 +32,15 @@ use super::{
 };
 use crate::{
     host::replay::place::{Stop, parted},
-    record::{
-        self, Pack, Report, RunFolder, Seal,
-        event::{RunResumed, Shown},
-    },
     service::gate::{Decision, Rules},
 };
 use base::{
     call::Call,
     error::{Code, Error, Location},
+};
+use record::{
+    Pack, Report, RunFolder, Seal,
+    event::{RunResumed, Shown},
 };
 use system::policy::{self, Ceiling, Policy};
 

@@ -6,7 +6,7 @@ use super::super::{
     life::history::{is_for_later, may_be_last},
     position::branch,
 };
-use crate::record::{
+use record::{
     Record,
     event::{Call, Confirmation, Event, Judged, RunEnd, RunResumed},
 };

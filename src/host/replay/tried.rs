@@ -15,10 +15,8 @@ use super::{
     place::Place,
     steps::Made,
 };
-use crate::{
-    record::event::Confirmation,
-    service::gate::{Decision, Verdict},
-};
+use crate::service::gate::{Decision, Verdict};
+use record::event::Confirmation;
 use system::policy::{Confirm, ConfirmMode};
 
 impl Replay<'_> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::parts::{Free, Shown, Stored};
-use crate::record::FileRef;
+use crate::FileRef;
 use base::{
     error::Code,
     hash::Sha256,

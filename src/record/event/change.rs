@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::parts::{Shown, Stored};
-use crate::record::FileRef;
+use crate::FileRef;
 use base::{
     change::Entry,
     path::RepoPath,

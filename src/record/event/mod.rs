@@ -56,21 +56,21 @@ trait Data: Serialize + DeserializeOwned {
 
 /// Data without anything volatile.
 macro_rules! plain {
-    ($($type:ty),+ $(,)?) => { $(impl $crate::record::event::Data for $type {})+ };
+    ($($type:ty),+ $(,)?) => { $(impl $crate::event::Data for $type {})+ };
 }
 
 /// Data with a field `volatile`, which is left out of what is compared.
 macro_rules! with_volatile {
     ($($type:ty),+ $(,)?) => { $(
-        impl $crate::record::event::Data for $type {
+        impl $crate::event::Data for $type {
             fn volatile(&self) -> Result<serde_json::Value, serde_json::Error> {
                 serde_json::to_value(&self.volatile)
             }
 
             fn read(data: &str, volatile: Option<&str>) -> Result<Self, serde_json::Error> {
-                let mut read: Self = $crate::record::event::read::read(data)?;
+                let mut read: Self = $crate::event::read::read(data)?;
                 if let Some(volatile) = volatile {
-                    read.volatile = $crate::record::event::read::read(volatile)?;
+                    read.volatile = $crate::event::read::read(volatile)?;
                 }
                 Ok(read)
             }

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::record::named;
+use crate::named;
 use base::hash::Sha256;
 
 /// A value that stands in the event, or the name of its content in the pack.
 ///
-/// [`Pack::value`](crate::record::Pack::value) gives the value itself.
+/// [`Pack::value`](crate::Pack::value) gives the value itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Stored(Value);

@@ -48,7 +48,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::record::event::{Evaluation, RunEnd};
+    use crate::event::{Evaluation, RunEnd};
 
     #[test]
     fn a_text_stands_for_a_number_where_a_number_is_expected_and_nowhere_else() {

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::record::{FileRef, packed_form};
+use crate::{FileRef, packed_form};
 use base::{
     change::{Entry, Stamp},
     error::{Code, Error, Location},
@@ -420,7 +420,7 @@ fn an_event_of_a_later_release_or_without_sense_is_another() {
 /// With `NRV_BLESS` the schema is written anew.
 #[test]
 fn the_schema_names_the_members_of_every_kind() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/record.schema.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/record.schema.json");
     let mut schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let names = |value: &Value, is_exact: bool| json!({"propertyNames": {"enum": members(value, is_exact)}});
     let kind = |event: &Event| {
@@ -444,7 +444,7 @@ fn the_schema_names_the_members_of_every_kind() {
 
 #[test]
 fn the_page_on_formats_has_a_row_for_every_kind_with_every_member() {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/formats.md")).unwrap();
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats.md")).unwrap();
     for event in all() {
         let name = event.name();
         let row = page.lines().find(|line| {

@@ -5,8 +5,13 @@ use std::{collections::BTreeMap, ops::Range, sync::Mutex};
 use regex::Regex;
 
 /// The crates of the workspace beside the root package: the name in the sources, and the folder below `src/`.
-pub(super) const CRATES: &[(&str, &[&str])] =
-    &[("base", &["base"]), ("format", &["format"]), ("audit", &["audit"]), ("system", &["system"])];
+pub(super) const CRATES: &[(&str, &[&str])] = &[
+    ("base", &["base"]),
+    ("format", &["format"]),
+    ("audit", &["audit"]),
+    ("system", &["system"]),
+    ("record", &["record"]),
+];
 
 /// A file below `src/`.
 pub(super) struct Source {

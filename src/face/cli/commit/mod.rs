@@ -17,16 +17,14 @@ use super::{
     output::Output,
     runs::latest,
 };
-use crate::{
-    host::{self, Asked, Finished, Overview, StandingChange, Started, State, standing_changes},
-    record::RunFolder,
-};
+use crate::host::{self, Asked, Finished, Overview, StandingChange, Started, State, standing_changes};
 use base::{
     change::Stamp,
     error::{Code, Error},
     path::RepoPath,
     text::{counted, escape, first_file, shell_word},
 };
+use record::RunFolder;
 use system::{
     clock,
     git::{commit_with_line, nested_above},

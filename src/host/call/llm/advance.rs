@@ -11,13 +11,13 @@ use crate::{
             models::{Models, Requests},
         },
     },
-    record::{
-        Note,
-        event::{self, LlmTried},
-    },
     service::llm::{Key, LlmRequest, LlmStreamEvent},
 };
 use base::error::{Code, Error};
+use record::{
+    Note,
+    event::{self, LlmTried},
+};
 
 impl Requests<'_, '_> {
     /// Waits for the next events of a request and takes them in.

@@ -33,10 +33,6 @@ use crate::{
         budget::{Demand, Spent},
         call::llm::models::Requests,
     },
-    record::{
-        Note,
-        event::{self, LlmSent, Reserved},
-    },
     service::{
         llm::{AUTHORED, Capabilities, Cassettes, LlmRequest, Model, Usage},
         prompt,
@@ -45,6 +41,10 @@ use crate::{
 use base::{
     call::{Ask, Call},
     error::{Code, Error},
+};
+use record::{
+    Note,
+    event::{self, LlmSent, Reserved},
 };
 use system::{policy, threads};
 

@@ -15,16 +15,16 @@ use crate::{
         },
         life::history::Past,
     },
-    record::{
-        Note,
-        event::{Event, LlmCassettes, LlmSent},
-    },
     service::{
         gate::secrets,
         llm::{AUTHORED, Cassettes, Key, LlmRequest, Mode, Replies},
     },
 };
 use base::error::{Code, Error};
+use record::{
+    Note,
+    event::{Event, LlmCassettes, LlmSent},
+};
 use system::policy;
 
 /// Returns the mode and the folder of recorded replies in a run, without their files; none if the run did not use any.

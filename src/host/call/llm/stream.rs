@@ -19,16 +19,16 @@ use crate::{
         recorder::Recorder,
         reply::recorded_form,
     },
-    record::{
-        Note,
-        event::{Event, LlmSeen},
-    },
     service::{gate::Verdict, llm::Transcript},
 };
 use base::{
     call::Call,
     error::{Code, Error},
     span::span,
+};
+use record::{
+    Note,
+    event::{Event, LlmSeen},
 };
 use system::clock::Stopwatch;
 
