@@ -1,0 +1,49 @@
+//! The dependencies of the crates in `src/`. Cargo enforces them; these rules say which ones may be declared.
+
+use std::collections::BTreeSet;
+
+use crate::repository;
+
+/// Crates that both the readers of proposers and those of verifiers use, each with the reason.
+const SHARED: &[(&str, &str)] = &[
+    ("base", "plain data and errors"),
+    ("memchr", "finds bytes and parses nothing"),
+    ("serde", "derives, and parses nothing"),
+    ("serde_json", "values in memory, numbers and well-formedness; each side finds the places of values by itself"),
+    ("toml_edit", "the one reader of TOML, until one side has another"),
+    (
+        "tree-sitter",
+        "the grammars of languages, of which there is one each; the rules over their trees are written twice",
+    ),
+];
+
+/// The names in `[dependencies]` of a crate.
+fn dependencies(manifest: &str) -> BTreeSet<String> {
+    let text = repository::text(manifest).expect("manifests are UTF-8");
+    let manifest: toml_edit::DocumentMut = text.parse().expect("cargo has read it");
+    let table = manifest["dependencies"].as_table().expect("a table");
+    table.iter().map(|(name, _)| name.to_owned()).collect()
+}
+
+/// A verifier that used the proposer's parser would repeat its mistakes.
+#[test]
+fn proposers_and_verifiers_share_no_parser_without_a_reason() {
+    let [format, audit] = ["src/format/Cargo.toml", "src/audit/Cargo.toml"].map(dependencies);
+    assert!(!format.contains("audit") && !audit.contains("format"), "{format:?} {audit:?}");
+    let shared: BTreeSet<&str> = format.intersection(&audit).map(String::as_str).collect();
+    let excused: BTreeSet<&str> = SHARED.iter().map(|(name, _)| *name).collect();
+    assert_eq!(shared, excused, "crates of `format` and `audit`");
+}
+
+/// One version and one set of features of each dependency, whichever crate names it.
+#[test]
+fn crates_take_their_dependencies_from_the_workspace() {
+    let mut broken = Vec::new();
+    for path in repository::files().iter().filter(|path| path.starts_with("src/") && path.ends_with("Cargo.toml")) {
+        let text = repository::text(path).expect("manifests are UTF-8");
+        let (_, dependencies) = text.split_once("[dependencies]").expect("it has dependencies");
+        let lines = dependencies.lines().filter(|line| line.contains('=') && !line.contains("workspace = true"));
+        broken.extend(lines.map(|line| format!("{path}: {line}")));
+    }
+    super::none(&broken);
+}
