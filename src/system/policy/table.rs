@@ -93,7 +93,7 @@ pub(super) struct Table {
     pub keys: &'static [Key],
 }
 
-/// What every table of the policy has, also one whose struct is declared elsewhere.
+/// A table of the policy, also one whose struct is declared elsewhere.
 pub(super) trait Section {
     /// Its place, what it is for, and its keys.
     const TABLE: Table;

@@ -1,6 +1,10 @@
 //! Rust sources, read just well enough for the rules: comments and strings out of the way, modules, paths, functions.
 
-use std::{collections::BTreeMap, ops::Range, sync::Mutex};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    sync::Mutex,
+};
 
 use regex::Regex;
 
@@ -93,13 +97,15 @@ impl Source {
     pub(super) fn paths(&self) -> Vec<(usize, Vec<String>)> {
         let mut all = Vec::new();
         let mut read = 0;
+        let own = self.modules_in_scope();
         for found in pattern(r"\b([a-z_]+)\s*::").captures_iter(&self.code) {
             let start = found.get(0).expect("a match").start();
             let Some(base) = self.base(&found[1], start) else { continue };
             // A path in a group was taken apart with it, and that of a visibility imports nothing. `::` may stand before a crate.
             let before = self.code[..start].trim_end();
             let is_rooted = before.strip_suffix("::").is_some_and(|before| !before.ends_with(is_of_a_name));
-            if start < read || before.ends_with("::") && !is_rooted || before.ends_with("(in") {
+            let is_inner = start < read || before.ends_with("::") && !is_rooted || before.ends_with("(in");
+            if is_inner || !is_rooted && own.iter().any(|name| *name == &found[1]) {
                 continue;
             }
             let mut paths = Vec::new();
@@ -108,6 +114,16 @@ impl Source {
             all.extend(paths.into_iter().map(|path| (start, path)));
         }
         all
+    }
+
+    /// The names of crates that stand for modules in this file, since it declares or imports such a module.
+    fn modules_in_scope(&self) -> Vec<&'static str> {
+        let imports = pattern(r"\b(?:use\s+(?:crate|super|self)\b[^;]*;|mod\s+\w+\s*[;{])");
+        let ends = pattern(r"\b([a-z_]+)\s*(?:[;,{}]|::\s*\{\s*self\b)");
+        let text = imports.find_iter(&self.code).map(|found| found.as_str());
+        let last: BTreeSet<&str> =
+            text.flat_map(|text| ends.captures_iter(text)).filter_map(|found| Some(found.get(1)?.as_str())).collect();
+        CRATES.iter().map(|(name, _)| *name).filter(|name| last.contains(name)).collect()
     }
 
     /// The module that the first word of a path names, from `src/`; none if that is a module or a crate of others.
