@@ -111,7 +111,7 @@ impl Pack {
         if reader.seen() == hash { value.map_err(no_json) } else { Err(damaged(&hash, "was altered")) }
     }
 
-    /// As [`Pack::value_of`]; none if the pack does not hold it.
+    /// As `value_of`; none if the pack does not hold it.
     pub fn known(&self, recorded: &Value) -> Result<Option<Value>, Error> {
         let is_missing = named(recorded).is_some_and(|hash| !self.places.contains_key(&hash));
         if is_missing { Ok(None) } else { self.value_of(recorded).map(Some) }
