@@ -235,7 +235,7 @@ fn where_threads_run_out_a_command_says_so_and_ends() {
     for most in 1..24 {
         let mut command = Command::new("timeout");
         command.args(["-k", "1", "30", "setpriv", "--reuid", &LONELY.to_string(), "--regid", &LONELY.to_string()]);
-        command.args(["--clear-groups", "prlimit", &format!("--nproc={most}"), env!("CARGO_BIN_EXE_nrv")]);
+        command.args(["--clear-groups", "prlimit", &format!("--nproc={most}"), crate::repository::nrv()]);
         command.args(["--threads", "4", "run", "w.rhai", "--dry-run"]);
         let Ok(output) = site.tame(&mut command).output() else {
             return need::skip("users");

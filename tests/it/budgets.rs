@@ -54,7 +54,7 @@ fn endless() -> CustomCall {
 fn run(site: &Site, header: &str, body: &str) -> (Finished, usize, Vec<Line>) {
     let made = Arc::default();
     let calls = Calls::default().with(work(&made)).unwrap().with(endless()).unwrap();
-    let program = Program::Path(Path::new(env!("CARGO_BIN_EXE_nrv")).to_owned());
+    let program = Program::Path(Path::new(crate::repository::nrv()).to_owned());
     let context =
         Context::new(Workspace::open(&site.root()).unwrap(), Options { calls, program, ..Options::default() }).unwrap();
     let permissions = "permissions: #{ calls: [\"own.work\", \"own.endless\"], write: [\"**\"] }";

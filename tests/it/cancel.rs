@@ -31,7 +31,7 @@ fn cancelled(site: &Site, before: &Tree, ran: Ran) -> Ran {
 /// Starts nrv so that a hang-up ends it, also where the tests themselves were started to ignore one.
 fn hanging_up(site: &Site, arguments: &[&str]) -> Running {
     let mut command = Command::new("env");
-    command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_nrv")]).args(arguments);
+    command.args(["--default-signal=HUP", crate::repository::nrv()]).args(arguments);
     site.tame(&mut command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Running(command.spawn().unwrap())
 }
@@ -62,7 +62,7 @@ fn a_signal_while_pages_are_looked_at_or_verified_leaves_everything_as_it_was() 
 fn a_hang_up_that_is_ignored_when_nrv_starts_stays_ignored() {
     let site = Site::new(100);
     let mut command = Command::new("sh");
-    let nrv = env!("CARGO_BIN_EXE_nrv");
+    let nrv = crate::repository::nrv();
     command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", nrv]).args(MIGRATE).arg("--events");
     site.tame(&mut command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut running = Running(command.spawn().unwrap());

@@ -412,7 +412,7 @@ fn what_depends_on_a_changed_file_is_run_again_until_ctrl_c() {
 fn the_cases_of_the_shipped_scripts_hold() {
     let home = tempfile::tempdir().unwrap();
     toolchain::link(home.path());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nrv"));
+    let mut command = Command::new(repository::nrv());
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", home.path());
     command.env("NRV_TRUSTED_PATHS", "/");
     let output = command.args(["test", "--root"]).arg(repository::root()).output().unwrap();

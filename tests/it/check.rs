@@ -95,7 +95,7 @@ fn nothing_is_wrong_with_the_shipped_scripts() {
     let scripts: Vec<String> = repository::files().into_iter().filter(is_shipped).collect();
     assert!(scripts.len() > 5);
     // Sources of modules that are shipped name each other as such.
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nrv"));
+    let mut command = Command::new(repository::nrv());
     let ran = command.current_dir(repository::root()).args(["check", "--json"]).args(&scripts).output().unwrap();
     let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
     for script in document["scripts"].as_array().unwrap() {

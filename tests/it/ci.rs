@@ -96,7 +96,7 @@ pub(crate) fn repository_of_a_team() -> Site {
 /// Runs a line as a service does.
 fn shell(site: &Site, line: &str) -> Ran {
     let mut command = Command::new("sh");
-    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_nrv")).parent().unwrap();
+    let folder = std::path::Path::new(repository::nrv()).parent().unwrap();
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let output = site.tame(&mut command).env("PATH", path).env("CI", "true").args(["-c", line]).output().unwrap();
     Ran {

@@ -157,7 +157,7 @@ fn report(page: &str, step: &Step, status: Option<i32>, actual: &str, shell: &st
 
 /// A shell in a repository of its own, with programs and the Rust toolchain of this machine and nothing else.
 fn shell(folder: &Path, home: &Path) -> Command {
-    let binary = Path::new(env!("CARGO_BIN_EXE_nrv")).parent().expect("a file has a folder");
+    let binary = Path::new(repository::nrv()).parent().expect("a file has a folder");
     let path = std::env::var("PATH").unwrap_or_default();
     let examples = binary.join("examples");
     toolchain::link(home);

@@ -41,7 +41,7 @@ const CREATE: &str = "nrv.custom(\"tickets.create\", #{ title: \"x\" })";
 
 /// The example's program, which cargo builds with the tests.
 fn example() -> PathBuf {
-    let path = Path::new(env!("CARGO_BIN_EXE_nrv")).with_file_name("examples").join("embed");
+    let path = Path::new(crate::repository::nrv()).with_file_name("examples").join("embed");
     assert!(path.exists(), "build it first: `cargo build --example embed`");
     path
 }
@@ -225,7 +225,7 @@ fn a_wrong_proposal_of_an_own_adapter_is_undone_by_its_verifiers_process() {
 fn a_program_that_does_not_know_the_adapter_passes_nothing() {
     let site = pages();
     let before = site.tree();
-    let plain = Program::Path(env!("CARGO_BIN_EXE_nrv").into());
+    let plain = Program::Path(crate::repository::nrv().into());
     let finished = apply(&context(&site, Options { program: plain, ..options(liar(), Calls::default()) }));
     let error = finished.error.unwrap();
     assert_eq!(error.code(), Code::VerificationFailed);

@@ -293,7 +293,7 @@ fn of_a_command_that_was_not_confined_a_person_has_to_say_what_became_of_it() {
 /// Files that a formatter has something to do for, and the shipped script that runs it.
 fn formatted(n: usize, policy: &str) -> Site {
     let site = Site::new(0);
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/format.rhai");
+    let script = crate::repository::root().join("scripts/format.rhai");
     site.write("scripts/format.rhai", std::fs::read(script).unwrap());
     for index in 0..n {
         site.write(&format!("src/f{index}.txt"), format!("one  \ntwo\t\nfile {index}\n"));
@@ -358,7 +358,7 @@ fn a_test_that_fails_is_told_of_and_fails_the_run_if_the_policy_wants_that() {
 /// A site with a plan that makes `made.txt`, and the shipped script that keeps it if it builds.
 fn built() -> Site {
     let site = site("");
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/build_first.rhai");
+    let script = crate::repository::root().join("scripts/build_first.rhai");
     site.write("scripts/build_first.rhai", std::fs::read(script).unwrap());
     let diff = "--- /dev/null\n+++ b/made.txt\n@@ -0,0 +1 @@\n+made\n";
     site.write("plan.json", json!({"diffs": [{"path": "made.txt", "unified_diff": diff}]}).to_string());

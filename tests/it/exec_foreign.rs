@@ -51,7 +51,7 @@ fn own(site: &Site, user: u32, group: u32) -> bool {
 fn as_user(site: &Site, arguments: &[&str]) -> Option<(i32, String)> {
     let mut command = Command::new("setpriv");
     command.args(["--reuid", &USER.to_string(), "--regid", &USER.to_string()]);
-    command.args(["--groups", &format!("{USER},{TEAM}"), env!("CARGO_BIN_EXE_nrv")]).args(arguments);
+    command.args(["--groups", &format!("{USER},{TEAM}"), crate::repository::nrv()]).args(arguments);
     let output = site.tame(&mut command).output().ok()?;
     let said = [output.stdout, output.stderr].concat();
     Some((output.status.code()?, String::from_utf8_lossy(&said).into_owned()))

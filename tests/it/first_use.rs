@@ -368,7 +368,7 @@ fn what_a_script_prints_is_no_command_of_the_service_that_runs_it() {
 
 #[test]
 fn whatever_ends_the_hook_is_a_block() {
-    let site = site("");
+    let (site, nrv) = (site(""), crate::repository::nrv());
     let line = "echo x; ".repeat(20_000);
     let question =
         json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": line}}).to_string();
@@ -376,9 +376,9 @@ fn whatever_ends_the_hook_is_a_block() {
     let mut answered = 0;
     for kilobytes in [60_000, 80_000, 100_000, 110_000, 120_000, 150_000, 200_000, 400_000, 4_000_000] {
         // Where the program itself can't be loaded, there is no hook.
-        let can_start = format!("ulimit -v {kilobytes}; exec {} --version", env!("CARGO_BIN_EXE_nrv"));
+        let can_start = format!("ulimit -v {kilobytes}; exec '{nrv}' --version");
         let started = Command::new("sh").args(["-c", &can_start]).output().unwrap().status.success();
-        let hook = format!("ulimit -v {kilobytes}; exec {} gate hook < q.json", env!("CARGO_BIN_EXE_nrv"));
+        let hook = format!("ulimit -v {kilobytes}; exec '{nrv}' gate hook < q.json");
         let mut command = Command::new("sh");
         let code = site.tame(command.args(["-c", &hook])).output().unwrap().status.code();
         if started {
@@ -389,13 +389,13 @@ fn whatever_ends_the_hook_is_a_block() {
     assert!(answered > 2);
     for limit in ["-v 200000", "-s 128", "-d 20000"] {
         for words in ["gate hook", "gate hook --locked", "-v gate --locked hook"] {
-            let hook = format!("ulimit {limit}; exec {} {words} < q.json", env!("CARGO_BIN_EXE_nrv"));
+            let hook = format!("ulimit {limit}; exec '{nrv}' {words} < q.json");
             let mut command = Command::new("sh");
             let output = site.tame(command.args(["-c", &hook])).output().unwrap();
             assert!(matches!(output.status.code(), Some(0 | 2)), "{limit} {words}: {output:?}");
         }
     }
-    let hook = format!("ulimit -t 1; ulimit -v 4000000; exec {} gate hook", env!("CARGO_BIN_EXE_nrv"));
+    let hook = format!("ulimit -t 1; ulimit -v 4000000; exec '{nrv}' gate hook");
     let mut command = Command::new("sh");
     let allowed =
         json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}}).to_string();

@@ -24,7 +24,7 @@ fn jailed(site: &Site, arguments: &[&str]) -> Ran {
     let line = "echo 0 >/proc/sys/user/max_user_namespaces && \
                 exec setpriv --bounding-set -all --inh-caps -all --no-new-privs \"$@\"";
     let mut command = Command::new("unshare");
-    command.args(["--user", "--map-root-user", "sh", "-c", line, "sh", env!("CARGO_BIN_EXE_nrv")]).args(arguments);
+    command.args(["--user", "--map-root-user", "sh", "-c", line, "sh", crate::repository::nrv()]).args(arguments);
     site.tame(&mut command);
     finished(command.output().unwrap())
 }

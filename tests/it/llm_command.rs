@@ -41,7 +41,7 @@ impl Stand {
             args: vec!["-c".to_owned(), line.to_owned()],
             environment: environment.map(|(name, value)| (name.to_owned(), value)).into(),
             key: Some(("KEY".to_owned(), Secret::new(KEY))),
-            supervisor: Program::Path(env!("CARGO_BIN_EXE_nrv").into()),
+            supervisor: Program::Path(crate::repository::nrv().into()),
             models: Capabilities::new([("m".to_owned(), Model::default())]),
         });
         Stand { folder, command }

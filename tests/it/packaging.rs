@@ -116,7 +116,7 @@ fn a_program_alone_begins_a_workspace_runs_undoes_and_tests() {
     if !Command::new("busybox").arg("true").output().is_ok_and(|output| output.status.success()) {
         return need::skip("busybox");
     }
-    let program = env!("CARGO_BIN_EXE_nrv");
+    let program = repository::nrv();
     let (code, said) = output(Command::new(repository::root().join("packaging/try")).arg(program));
     assert!(code == 0 && said.contains("Cases: 1 held.\n") && said.contains("It works.\n"), "{said}");
 }
@@ -148,7 +148,7 @@ fn the_steps_of_the_action_run_an_approved_script_and_write_its_report() {
             let added = fs::read_to_string(&path).unwrap_or_default();
             let searched = format!("{}:{}", added.trim().replace('\n', ":"), std::env::var("PATH").unwrap());
             site.tame(&mut command).env("CI", "true").env("PATH", searched).env("RUNNER_TEMP", runner.path());
-            command.env("GITHUB_PATH", &path).env("GITHUB_OUTPUT", &outputs).env("PROGRAM", env!("CARGO_BIN_EXE_nrv"));
+            command.env("GITHUB_PATH", &path).env("GITHUB_OUTPUT", &outputs).env("PROGRAM", repository::nrv());
             command.env("SCRIPT", script).env("ARGS", "headers.json").env("APPLY", apply);
             let (code, said) = output(command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", &step]));
             codes.push((name, code, said));

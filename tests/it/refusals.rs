@@ -348,7 +348,7 @@ fn what_the_repository_above_the_workspace_ignores_is_left_alone() {
 fn more_files_can_change_than_a_process_can_open() {
     let site = Site::new(120);
     let before = site.tree();
-    let binary = env!("CARGO_BIN_EXE_nrv");
+    let binary = crate::repository::nrv();
     let command = format!("ulimit -n 64; exec '{binary}' {}", MIGRATE.join(" "));
     let output = site.tame(Command::new("bash").args(["-c", &command])).output().expect("bash runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -224,7 +224,7 @@ fn a_record_of_another_program_is_judged_by_what_that_program_had() {
     let site = Site::new(0);
     site.write("docs/b.md", "no heading");
     site.script("tidy.rhai", &repository::text("examples/embed/tidy.rhai").unwrap());
-    let example = Path::new(env!("CARGO_BIN_EXE_nrv")).with_file_name("examples").join("embed");
+    let example = Path::new(repository::nrv()).with_file_name("examples").join("embed");
     let embed = || {
         let mut command = Command::new(&example);
         site.tame(&mut command).args([&site.root().display().to_string(), "tidy.rhai"]).output().unwrap()
@@ -243,7 +243,7 @@ fn a_record_of_another_program_is_judged_by_what_that_program_had() {
     // Without an effect on anything: the program's answers come from the record.
     let call = CustomCall::new("tickets.create", "never made", json!({}), |_, _| panic!("a replay makes no call"));
     let calls = nrv::Calls::default().with(call).unwrap();
-    let program = nrv::Program::Path(env!("CARGO_BIN_EXE_nrv").into());
+    let program = nrv::Program::Path(repository::nrv().into());
     let options = nrv::Options { calls, program, ..nrv::Options::default() };
     let context = nrv::Context::new(nrv::Workspace::open(&site.root()).unwrap(), options).unwrap();
     let replayed = replay(&context, runs[0]["run"].as_str().unwrap(), Variation::default()).unwrap();
@@ -470,7 +470,7 @@ fn a_replay_can_be_cancelled() {
     let site = ran(Site::new(0), "nrv.ui.step(\"a\"); 1", &[], 0);
     let context = |cancelled: bool| {
         let cancel = Arc::new(std::sync::atomic::AtomicBool::new(cancelled));
-        let program = nrv::Program::Path(env!("CARGO_BIN_EXE_nrv").into());
+        let program = nrv::Program::Path(repository::nrv().into());
         let options = nrv::Options { cancel, program, ..nrv::Options::default() };
         nrv::Context::new(nrv::Workspace::open(&site.root()).unwrap(), options).unwrap()
     };

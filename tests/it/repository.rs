@@ -1,11 +1,33 @@
 //! The repository in the view of rules and documentation: the files that git would commit if all were added now.
 #![expect(clippy::disallowed_methods, reason = "the repository's own files are what is checked here")]
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
 
-/// The repository's root.
+/// The repository's root: the folder that cargo names where the tests run, which need not be the one where they were compiled.
 pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or(env!("CARGO_MANIFEST_DIR").into(), PathBuf::from)
+    });
+    &ROOT
+}
+
+/// The program under test.
+pub(crate) fn nrv() -> &'static str {
+    static NRV: LazyLock<String> =
+        LazyLock::new(|| std::env::var("CARGO_BIN_EXE_nrv").unwrap_or_else(|_| env!("CARGO_BIN_EXE_nrv").to_owned()));
+    &NRV
+}
+
+/// The folder of cargo for files of tests.
+pub(crate) fn temporary() -> &'static Path {
+    static TEMPORARY: LazyLock<PathBuf> = LazyLock::new(|| {
+        std::env::var_os("CARGO_TARGET_TMPDIR").map_or(env!("CARGO_TARGET_TMPDIR").into(), PathBuf::from)
+    });
+    &TEMPORARY
 }
 
 /// Every file that `.gitignore` does not name, relative to the root, sorted.

@@ -77,7 +77,7 @@ fn kinds(site: &Site, kind: &str) -> usize {
 }
 
 fn durable(site: &Site, arguments: &[&str]) -> Ran {
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_nrv")).with_file_name("examples").join("durable");
+    let program = std::path::Path::new(crate::repository::nrv()).with_file_name("examples").join("durable");
     assert!(program.exists(), "build it first: `cargo build --example durable`");
     let mut command = Command::new(program);
     let output = site.tame(&mut command).arg(site.root()).args(arguments).output().unwrap();

@@ -67,7 +67,7 @@ fn site() -> Site {
 }
 
 fn durable(site: &Site, arguments: &[&str]) -> Command {
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_nrv")).with_file_name("examples").join("durable");
+    let program = std::path::Path::new(crate::repository::nrv()).with_file_name("examples").join("durable");
     assert!(program.exists(), "build it first: `cargo build --example durable`");
     let mut command = Command::new(program);
     site.tame(&mut command).arg(site.root()).args(arguments);

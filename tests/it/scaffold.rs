@@ -122,7 +122,7 @@ fn a_plan_goes_from_the_stream_to_the_tree_and_its_commands_are_run() -> Result<
     let commands: Vec<toolkit::CommandOptions> = plan.post.commands.into_iter().map(Into::into).collect();
     let plan = toolkit::ApplyPlan { diffs: plan.diffs };
 
-    let options = Options { program: Program::Path(env!("CARGO_BIN_EXE_nrv").into()), ..Options::default() };
+    let options = Options { program: Program::Path(crate::repository::nrv().into()), ..Options::default() };
     let toolkit = Toolkit::with_context(Context::new(Workspace::open(&site.root())?, options)?);
     let before = site.tree();
     let dry = toolkit.apply_plan(&plan, ApplyStrategy::DryRun)?;

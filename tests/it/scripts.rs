@@ -86,7 +86,7 @@ fn noting(site: &Site, name: &str, program: &str) -> (std::path::PathBuf, impl F
 fn the_process_that_parsed_a_script_runs_it() {
     let site = Site::empty();
     site.write("s.rhai", "40 + 2");
-    let (program, notes) = noting(&site, "nrv", env!("CARGO_BIN_EXE_nrv"));
+    let (program, notes) = noting(&site, "nrv", crate::repository::nrv());
     let options = Options { program: Program::Path(program), ..Options::default() };
     let context = Context::new(Workspace::open(&site.root()).unwrap(), options).unwrap();
     let loaded = script::load_script(&context, &RepoPath::parse("s.rhai").unwrap()).unwrap();

@@ -30,7 +30,7 @@ fn a_worker_is_locked_down() {
 fn a_worker_has_no_file_of_its_callers() {
     let (reader, writer) = std::io::pipe().unwrap();
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", "exec \"$0\" __worker 9>&2 2>/dev/null", env!("CARGO_BIN_EXE_nrv")]);
+    command.args(["-c", "exec \"$0\" __worker 9>&2 2>/dev/null", crate::repository::nrv()]);
     let mut worker = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(writer).spawn().unwrap();
     // The command keeps its own copy of the pipe's end.
     drop(command);

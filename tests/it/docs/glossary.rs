@@ -86,7 +86,7 @@ fn names_on_the_command_line_stand_in_its_help() {
     for name in rows().into_iter().flat_map(|row| row.commands) {
         let (flags, words): (Vec<&str>, Vec<&str>) = name.split(' ').skip(1).partition(|word| word.starts_with('-'));
         let help = helps.entry(words.join(" ")).or_insert_with(|| {
-            let help = Command::new(env!("CARGO_BIN_EXE_nrv")).args(&words).arg("--help").output().expect("nrv runs");
+            let help = Command::new(repository::nrv()).args(&words).arg("--help").output().expect("nrv runs");
             assert!(help.status.success(), "`{name}` has no help");
             String::from_utf8(help.stdout).expect("help is UTF-8")
         });

@@ -227,7 +227,7 @@ impl<'a> Command<'a> {
         let nothing = Overlay::new();
         let mut environment = self.setting.environment();
         environment.extend(self.home.iter().map(|home| ("HOME".to_owned(), home.to_str().unwrap().to_owned())));
-        let supervisor = Program::Path(env!("CARGO_BIN_EXE_nrv").into());
+        let supervisor = Program::Path(crate::repository::nrv().into());
         let context = Context {
             variables: &[],
             permitted: &[],

@@ -26,7 +26,7 @@ impl Drop for Server {
 impl Server {
     /// Starts one; none if it is not installed.
     fn start() -> Option<Self> {
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/bucket/bin/moto_server");
+        let program = crate::repository::root().join("target/bucket/bin/moto_server");
         if !program.exists() {
             need::skip("bucket");
             return None;

@@ -57,7 +57,7 @@ fn a_job_file_does_the_work_of_all_tasks() {
     fleet.plan("").exits(0);
     fleet.site.nrv(&["fleet", "submit", "plan.jsonl", "--engine", "slurm", "--dry-run"]).exits(0);
     // As Slurm starts it: once a number of the array.
-    let program = Path::new(env!("CARGO_BIN_EXE_nrv")).parent().unwrap();
+    let program = Path::new(crate::repository::nrv()).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     for index in ["0", "1", "2"] {
         let worked = Command::new("bash")
@@ -92,7 +92,7 @@ fn a_path_with_spaces_and_quotes_is_one_word_of_gnu_parallel() {
     std::fs::copy(fleet.site.path("plan.jsonl"), folder.join("a plan.jsonl")).unwrap();
     let plan = folder.join("a plan.jsonl");
     fleet.site.nrv(&["fleet", "submit", plan.to_str().unwrap(), "--engine", "parallel"]).exits(0);
-    let program = Path::new(env!("CARGO_BIN_EXE_nrv")).parent().unwrap();
+    let program = Path::new(crate::repository::nrv()).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     let ran = Command::new("sh").arg(folder.join("a plan.jsonl.parallel.sh")).env("PATH", path).output().unwrap();
     assert!(ran.status.success(), "{ran:?}");
@@ -102,7 +102,7 @@ fn a_path_with_spaces_and_quotes_is_one_word_of_gnu_parallel() {
 
 #[test]
 fn jobs_fit_the_schemas_of_their_services() {
-    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/ci/bin");
+    let programs = crate::repository::root().join("target/ci/bin");
     if !programs.join("kubernetes-validate").exists() {
         return crate::support::need::skip("ci-schemas");
     }

@@ -24,7 +24,7 @@ impl Server {
         std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
         let mut process = Running(
             Command::new("python3")
-                .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/fleet/https_server.py"))
+                .arg(crate::repository::root().join("tests/it/fleet/https_server.py"))
                 .args([&fleet.beside("repositories"), &certificate, &key, &notes])
                 .stdout(Stdio::piped())
                 .spawn()

@@ -28,7 +28,7 @@ fn crates() -> Vec<(String, PathBuf)> {
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo"))).unwrap();
     let registries: Vec<PathBuf> =
         std::fs::read_dir(home.join("registry/src")).unwrap().map(|entry| entry.unwrap().path()).collect();
-    let lock = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.lock")).unwrap();
+    let lock = std::fs::read_to_string(crate::repository::root().join("Cargo.lock")).unwrap();
     let value = |part: &str, key: &str| {
         part.lines().find_map(|line| Some(line.strip_prefix(key)?.trim_matches(['=', ' ', '"']).to_owned()))
     };
@@ -99,7 +99,7 @@ fn three_workflows_over_real_repositories_give_the_same_on_one_machine_and_on_an
                     "-c",
                     "seq 0 $((N - 1)) | parallel -j 2 \"$NRV\" fleet work plan.jsonl --store \"$S\" --index {}",
                 ])
-                .envs([("N", number.to_string().as_str()), ("NRV", env!("CARGO_BIN_EXE_nrv")), ("S", engine.as_str())])
+                .envs([("N", number.to_string().as_str()), ("NRV", crate::repository::nrv()), ("S", engine.as_str())])
                 .env("NRV_TRUSTED_PATHS", "/")
                 .current_dir(fleet.site.root())
                 .output()

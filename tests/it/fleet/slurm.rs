@@ -5,8 +5,8 @@ use crate::support::need;
 
 /// Runs a script beside a cluster, or looks whether there can be one; its output if it ends well.
 fn beside_a_cluster(fleet: &Fleet, folder: &str, script: Option<&str>) -> Result<String, String> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/slurm");
-    let program = Path::new(env!("CARGO_BIN_EXE_nrv"));
+    let here = crate::repository::root().join("tests/slurm");
+    let program = Path::new(crate::repository::nrv());
     let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let folder = fleet.beside(folder);
     std::fs::create_dir_all(&folder).unwrap();

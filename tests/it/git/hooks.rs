@@ -11,7 +11,7 @@ use crate::support::{
 
 /// A real `git commit`, with the built program on the path or without.
 fn commit(site: &Site, with_nrv: bool) -> Ran {
-    let built = std::path::Path::new(env!("CARGO_BIN_EXE_nrv")).parent().expect("it has one").to_owned();
+    let built = std::path::Path::new(crate::repository::nrv()).parent().expect("it has one").to_owned();
     let path = std::env::var("PATH").expect("there is one");
     let mut command = Command::new("git");
     site.tame(&mut command).args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);

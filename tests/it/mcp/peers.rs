@@ -62,7 +62,7 @@ fn shortened<'w>(ways: &'w [&'w [&'w str]]) -> &'w [&'w [&'w str]] {
 fn drives(program: &Path, script: &Path, more: &[&str]) {
     let site = workspace();
     let mut command = Command::new(program);
-    command.arg(script).arg(env!("CARGO_BIN_EXE_nrv")).arg(site.root()).args(more);
+    command.arg(script).arg(repository::nrv()).arg(site.root()).args(more);
     site.tame(&mut command);
     if is_long() {
         command.env("NRV_LONG", "1");

@@ -86,7 +86,7 @@ impl Sink for Agrees {
 /// The tools of the server in the policy, as it defines them.
 static TOOLS: LazyLock<ApprovedTools> = LazyLock::new(|| {
     let site = workspace();
-    let options = Options { program: Program::Path(env!("CARGO_BIN_EXE_nrv").into()), ..Options::default() };
+    let options = Options { program: Program::Path(crate::repository::nrv().into()), ..Options::default() };
     let context = Context::new(Workspace::open(&site.root()).unwrap(), options).unwrap();
     let (_, tools) = mcp_tools(&context, "docs").unwrap();
     let hashes = tools.iter().map(|tool| (tool.name.clone(), tool.sha256().unwrap())).collect();
@@ -135,7 +135,7 @@ pub(super) fn run(site: &Site, text: &str) -> Result<Value, String> {
         tools,
         calls: Calls::default().with(create).unwrap(),
         orchestrators: Orchestrators::default().with("painter", Painter),
-        program: Program::Path(env!("CARGO_BIN_EXE_nrv").into()),
+        program: Program::Path(crate::repository::nrv().into()),
         environment: environment.map(|(name, value)| (name.to_owned(), value)).into_iter().collect::<BTreeMap<_, _>>(),
         ..Options::default()
     };

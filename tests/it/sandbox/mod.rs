@@ -15,7 +15,7 @@ use std::{
     os::unix::{fs::chown, process::CommandExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::{Arc, atomic::AtomicBool},
+    sync::{Arc, LazyLock, atomic::AtomicBool},
 };
 
 use nrv::system::process::{
@@ -40,7 +40,8 @@ struct Cage {
 impl Cage {
     /// Makes it in a folder that programs see, and so have to be kept from.
     fn new() -> Self {
-        Cage::in_folder(Path::new(env!("CARGO_TARGET_TMPDIR")))
+        static SEEN: LazyLock<PathBuf> = LazyLock::new(seen);
+        Cage::in_folder(&SEEN)
     }
 
     fn in_folder(folder: &Path) -> Self {
@@ -162,13 +163,26 @@ impl Cage {
     }
 }
 
+/// The folder of cargo for files of tests, or another one if programs have folders of their own in its place.
+fn seen() -> PathBuf {
+    let is_seen = |folder: &PathBuf| {
+        let real = folder.canonicalize();
+        let is_private = |real: &Path| ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|place| real.starts_with(place));
+        real.is_ok_and(|real| !is_private(&real) && tempfile::tempdir_in(real).is_ok())
+    };
+    let own = crate::repository::temporary().to_owned();
+    let home = std::env::var_os("HOME").unwrap_or_default();
+    let others = ["/srv".into(), "/opt".into(), "/usr/local".into(), PathBuf::from(home)];
+    [own.clone()].into_iter().chain(others).find(is_seen).unwrap_or(own)
+}
+
 fn nrv() -> Program {
-    Program::Path(env!("CARGO_BIN_EXE_nrv").into())
+    Program::Path(crate::repository::nrv().into())
 }
 
 /// The example that launches the order in a file.
 fn launcher() -> PathBuf {
-    let program = Path::new(env!("CARGO_BIN_EXE_nrv")).with_file_name("examples").join("launch");
+    let program = Path::new(crate::repository::nrv()).with_file_name("examples").join("launch");
     assert!(program.exists(), "build it first: `cargo build --example launch`");
     program
 }

@@ -56,7 +56,7 @@ pub(crate) fn limits() -> Limits {
 
 /// The binary under test.
 pub(crate) fn program() -> Program {
-    Program::Path(env!("CARGO_BIN_EXE_nrv").into())
+    Program::Path(crate::repository::nrv().into())
 }
 
 /// Workers that are processes of a program.

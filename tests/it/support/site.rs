@@ -166,7 +166,7 @@ impl Site {
 
     /// The binary in the workspace, not started yet.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_nrv"));
+        let mut command = Command::new(crate::repository::nrv());
         command.args(arguments).stdin(Stdio::null());
         if let Some(uid) = self.uid {
             use std::os::unix::process::CommandExt;
