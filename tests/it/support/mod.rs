@@ -13,5 +13,6 @@ pub(crate) mod record;
 pub(crate) mod script;
 pub(crate) mod site;
 pub(crate) mod terminal;
+pub(crate) mod template;
 pub(crate) mod toolchain;
 pub(crate) mod typist;

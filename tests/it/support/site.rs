@@ -18,7 +18,7 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::need;
+use super::{need, template};
 
 /// The entry at each path but `.git` and `.runs`: kind, permission bits, and bytes or a link's target.
 pub(crate) type Tree = BTreeMap<String, (char, u32, Vec<u8>)>;
@@ -65,14 +65,13 @@ impl Site {
         site.write("scripts/migrate_links.rhai", fs::read(script).unwrap());
         for index in 0..n {
             let name = format!("p{index}");
-            site.write(&format!("site/{}/{name}.html", ["a", "b"][index % 2]), page(&name, OLD, SECOND));
+            self.write(&format!("site/{}/{name}.html", ["a", "b"][index % 2]), page(&name, OLD, SECOND));
         }
-        site.git(&["init", "-q", "-b", "main"]);
+        self.git(&["init", "-q", "-b", "main"]);
         // The objects of many files come into one pack: files that come and go are what takes the time of many tests.
         let packed: &[&str] = if n > 20 { &["-c", "core.bigFileThreshold=1"] } else { &[] };
-        site.git(&[packed, &["add", "-A"]].concat());
-        site.commit();
-        site
+        self.git(&[packed, &["add", "-A"]].concat());
+        self.commit();
     }
 
     /// An empty folder, without a repository.
