@@ -274,7 +274,7 @@ fn deadly_git(site: &Site, at: usize, after: bool) -> std::path::PathBuf {
 
 #[test]
 fn a_commit_that_is_killed_at_any_call_of_git_is_made_once() {
-    let step = if std::env::var_os("NRV_LONG").is_some() { 1 } else { 4 };
+    let step = crate::support::long::pick(12, 1);
     for after in [false, true] {
         for at in (1..200).step_by(step) {
             let site = site();

@@ -1,6 +1,6 @@
 //! Several runs at once: no edit is lost, and a run waits only if it has to.
 //!
-//! More rounds: `NRV_CONCURRENCY_ROUNDS=20 cargo test --test it concurrency:: -- --nocapture`.
+//! Still more rounds than the long tier: `NRV_CONCURRENCY_ROUNDS=60 cargo test --test it concurrency:: -- --nocapture`.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and read the environment")]
 #![expect(clippy::print_stderr, reason = "counts are shown with --nocapture, and a test that skips says so")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -9,6 +9,7 @@ use rustix::process::Signal;
 
 use crate::support::{
     hold::stopped_in_transaction,
+    long,
     site::{NEW, OLD, Ran, Running, SECOND, Site, invocation},
 };
 
@@ -26,7 +27,7 @@ fn start(site: &Site, input: &str) -> Running {
 
 #[test]
 fn two_runs_on_the_same_pages_lose_no_edit() {
-    let rounds = std::env::var("NRV_CONCURRENCY_ROUNDS").map_or(6, |text| text.parse().expect("it is a number"));
+    let rounds = long::rounds("NRV_CONCURRENCY_ROUNDS", 2, 18);
     let site = Site::new(60);
     let before = site.tree();
     let mut both = 0;
@@ -62,7 +63,7 @@ fn two_runs_on_the_same_pages_lose_no_edit() {
 fn many_runs_start_at_once_in_a_fresh_workspace() {
     let site = Site::new(4);
     let before = site.tree();
-    for _ in 0..3 {
+    for _ in 0..long::pick(1, 9) {
         let arguments = ["dta", "run", "link_updater", "--dry-run", "--json", "--input"];
         let file = input(&site, "dry.json", "site/**/*.html", OLD, NEW);
         let all: Vec<Running> =

@@ -1,8 +1,7 @@
 //! A run that is killed at any moment leaves everything or nothing.
 //!
-//! The long form, 2,000 files killed 200 times by a workflow and 200 times by `nrv apply`:
-//! `NRV_CRASH_FILES=2000 NRV_CRASH_ROUNDS=200 cargo test --test it crash:: -- --nocapture`; `NRV_CRASH_SEED` chooses
-//! other moments.
+//! Still longer than the long tier: `NRV_CRASH_FILES=2000 NRV_CRASH_ROUNDS=200 cargo test --test it crash:: -- --nocapture` kills
+//! a workflow and `nrv apply` 200 times each. `NRV_CRASH_SEED` chooses other moments.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and read the environment")]
 #![expect(clippy::print_stderr, reason = "counts are shown with --nocapture, and a test that skips says so")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -21,13 +20,11 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::support::{
+    chance::{Chance, setting},
     hold::{PATIENT, held_script, stopped_in_transaction},
+    long,
     site::{MIGRATE, Site, Tree, page, wait_until},
 };
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().map_or(default, |text| text.parse().expect("the setting is a number"))
-}
 
 /// The moment at which a run is killed.
 #[derive(Clone, Copy, Debug)]
@@ -52,18 +49,6 @@ struct Tally {
     recovered: u64,
     /// The tree was neither before nor after when the process was gone.
     torn: u64,
-}
-
-/// Numbers from a seed (xorshift).
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n.max(1)
-    }
 }
 
 struct Bench {
@@ -165,7 +150,7 @@ impl Bench {
     fn round(&self, moment: Moment, chance: &mut Chance, tally: &mut Tally) {
         let survived = self.kill(moment, chance);
         let raw = self.site.tree();
-        if tally.rounds % 4 == 3 {
+        if tally.rounds % 4 == 1 {
             // Recovery may be killed as well.
             let recovery = self.site.start(&["recover"]);
             std::thread::sleep(Duration::from_millis(chance.below(40)));
@@ -282,15 +267,20 @@ fn change(site: &Site, files: usize) {
     std::fs::remove_dir(site.path("leaves")).unwrap();
 }
 
+/// The number of rounds with a kill. The first one aims at a transaction.
+fn rounds() -> u64 {
+    long::rounds("NRV_CRASH_ROUNDS", 1, 12)
+}
+
 /// Plays as many rounds as are asked for, with runs killed at moments that a seed chooses.
 fn kill_again_and_again(bench: &Bench, files: usize) {
-    let rounds = setting("NRV_CRASH_ROUNDS", 4);
+    let rounds = rounds();
     let mut chance = Chance(setting("NRV_CRASH_SEED", 42) | 1);
     let mut tally = Tally::default();
     // On a machine that looks too late each time, more rounds are played until one hits a transaction.
     while tally.rounds < rounds || (tally.recovered == 0 && tally.rounds < rounds + 30) {
         let moment = match tally.rounds % 4 {
-            0 => Moment::Time,
+            3 => Moment::Time,
             2 => Moment::PreImages(1 + chance.below(files as u64) as usize),
             _ => Moment::Transaction,
         };
@@ -305,7 +295,7 @@ fn kill_again_and_again(bench: &Bench, files: usize) {
 }
 
 fn files() -> usize {
-    usize::try_from(setting("NRV_CRASH_FILES", 300)).expect("it is small")
+    usize::try_from(long::rounds("NRV_CRASH_FILES", 60, 300)).expect("it is small")
 }
 
 #[test]
@@ -326,7 +316,11 @@ fn a_run_killed_while_it_is_undone_is_recovered() {
     let mut chance = Chance(setting("NRV_CRASH_SEED", 42) | 1);
     let (before, mut recovered) = (site.tree(), 0);
     let after = site.moved(&before, "old.example.com", "new.example.com");
-    for round in 0..30 {
+    let wanted = long::pick(1, 12);
+    for round in 0..30 * wanted {
+        if recovered == wanted {
+            break;
+        }
         let mut running = site.start(&["run", "fails.rhai", "--yes", "--allow-dirty"]);
         let undoing = || !site.recorded("*/journal/t2.json").is_empty();
         wait_until("the undoing has begun", || undoing() || running.has_ended());
@@ -343,10 +337,7 @@ fn a_run_killed_while_it_is_undone_is_recovered() {
             assert!(site.tree() == before);
         }
         site.reset(&before);
-        recovered += u32::from(recoveries != json!([]));
-        if recovered >= 4 {
-            return;
-        }
+        recovered += u64::from(recoveries != json!([]));
     }
     assert!(recovered > 0, "no round was killed while it was undone");
 }

@@ -1,6 +1,6 @@
 //! Micro-edits through the door: scripts, the command line, gates, records, and rollbacks of single edits.
 //!
-//! `NRV_LONG=1` makes 300 random edits of real code in place of 60.
+//! The long tier makes 300 random edits of real code in place of 20.
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,11 +13,7 @@ use nrv::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::support::{
-    chance::{Chance, is_long},
-    corpora,
-    site::Site,
-};
+use crate::support::{chance::Chance, corpora, long, site::Site};
 
 const CARD: &str = "export const Card = () => (\n  <p className=\"lead p-2\" title=\"Hi\">Hello</p>\n);\n";
 
@@ -297,8 +293,8 @@ fn random_edits_of_real_code_change_their_span_and_are_undone_singly() {
     let (mut made, mut tools) = (Vec::new(), BTreeMap::new());
     let mut refused = 0;
     // Each rollback reads the whole record, so that time grows with the square.
-    let (edits, refusals) = if is_long() { (300, 600) } else { (60, 120) };
-    while made.len() < edits {
+    let (edits, refusals) = long::pick((20, 120), (300, 600));
+    while made.len() < edits || tools.len() < Kind::ALL.len() {
         let kind = one(&Kind::ALL, &mut chance);
         let patterns = vec![(*one(&files, &mut chance)).clone()];
         let find = Find { kind: *kind, patterns, selector: None, text: None, name: None };

@@ -8,7 +8,10 @@ use nrv::system::schema::Schema;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::site::{Ran, Site};
+use crate::support::{
+    long,
+    site::{Ran, Site},
+};
 
 /// A token of no real account, in pieces.
 fn token() -> String {
@@ -248,7 +251,7 @@ fn settings() -> impl Strategy<Value = Vec<String>> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: std::env::var("NRV_LONG").map_or(6, |_| 200), failure_persistence: None, ..ProptestConfig::default()
+        cases: long::pick(2, 200), failure_persistence: None, ..ProptestConfig::default()
     })]
 
     #[test]

@@ -8,7 +8,10 @@ mod members;
 
 use serde_json::{Value, json};
 
-use crate::support::site::{Ran, Site};
+use crate::support::{
+    long,
+    site::{Ran, Site},
+};
 
 /// A server that does what its argument says.
 const SERVER: &str = include_str!("language_servers/server.py");
@@ -55,7 +58,7 @@ fn output(ran: &Ran) -> Value {
 
 #[test]
 fn the_proposal_of_a_server_is_the_change() {
-    for mode in ["honest", "utf8", "growing", "busy", "asks", "writes", "versions", "stays", "wrong"] {
+    for mode in long::sample(["honest", "utf8", "growing", "busy", "asks", "writes", "versions", "stays", "wrong"], 4) {
         let site = site(mode);
         let before = site.tree();
         let renamed = output(&rename(&site, "auto", 60_000).exits(0));
@@ -96,7 +99,7 @@ fn the_record_names_the_server_with_its_version_and_hash() {
 
 #[test]
 fn a_server_that_does_not_do_its_work_changes_nothing() {
-    for (mode, exit, message) in [
+    let modes = [
         ("dies", 1, "ended before it had answered"),
         ("killed", 1, "ended before it had answered"),
         ("garbage", 1, "wrote no message of the protocol"),
@@ -122,7 +125,8 @@ fn a_server_that_does_not_do_its_work_changes_nothing() {
         ("backwards", 4, "whose end comes before its beginning"),
         ("breaks", 4, "line 3 has another error after the change, `2741`"),
         ("silent", 4, "it declares the member too, and the language server tells no errors"),
-    ] {
+    ];
+    for (mode, exit, message) in long::sample(modes, 4) {
         let site = site(mode);
         let before = site.tree();
         let timeout_ms = if exit == 6 { 2000 } else { 60_000 };

@@ -15,6 +15,7 @@ use self::{
 };
 use crate::support::{
     chance::{Chance, setting},
+    long,
     site::Site,
 };
 
@@ -75,7 +76,7 @@ fn shown(links: &[Found]) -> String {
 
 #[test]
 fn known_trees_are_repaired_as_they_were() {
-    let (first, count) = (setting("NRV_LINK_SEED", 1), setting("NRV_LINK_TREES", 5));
+    let (first, count) = (setting("NRV_LINK_SEED", 1), long::rounds("NRV_LINK_TREES", 1, 15));
     let mut sum = Sum::default();
     for seed in first..first + count {
         round(seed, &mut sum);

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use self::maker::{File, World};
 use crate::support::{
     chance::{Chance, setting},
+    long,
     site::Site,
 };
 
@@ -102,7 +103,7 @@ fn judge(seed: u64, file: &File, now: &str, listed: &[Value], sum: &mut Sum) {
 
 #[test]
 fn known_faults_are_repaired_byte_by_byte() {
-    let (first, count) = (setting("NRV_JSON_SEED", 1), setting("NRV_JSON_TREES", 3));
+    let (first, count) = (setting("NRV_JSON_SEED", 1), long::rounds("NRV_JSON_TREES", 1, 9));
     let mut sum = Sum::default();
     for seed in first..first + count {
         round(seed, &mut sum);

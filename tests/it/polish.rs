@@ -1,6 +1,6 @@
 //! The workflow that polishes a design, and the one that it is held against, on the shipped app with its real build.
 //!
-//! All recommendations: `NRV_POLISH=12 cargo test --test it polish:: -- --nocapture`.
+//! Its build takes packages of npm, so that it belongs to the long tier; `NRV_POLISH` chooses the number of recommendations.
 #![expect(clippy::disallowed_methods, reason = "tests build trees and run programs")]
 #![expect(clippy::print_stdout, reason = "the numbers of both workflows are of interest")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -16,6 +16,7 @@ use crate::{
     repository,
     support::{
         chance::setting,
+        long,
         model::llama::Llama,
         need,
         site::{Site, Tree},
@@ -66,7 +67,10 @@ fn run(site: &Site, script: &str, more: &[&str]) -> Value {
 
 #[test]
 fn both_workflows_meet_recommendations_on_the_real_app_and_stand_side_by_side() {
-    let count = setting("NRV_POLISH", 1);
+    if !long::is_long() {
+        return need::skip("long");
+    }
+    let count = setting("NRV_POLISH", 12);
     let site = workspace(usize::try_from(count).unwrap());
     if !installed(&site) {
         return;
@@ -105,6 +109,9 @@ fn both_workflows_meet_recommendations_on_the_real_app_and_stand_side_by_side() 
 /// A model of random weights answers; what it says has the right form, and no sense.
 #[test]
 fn whatever_a_model_says_nothing_is_changed_that_is_no_step_of_a_plan() {
+    if !long::is_long() {
+        return need::skip("long");
+    }
     let Some(server) = Llama::with_context(8192) else { return };
     let site = workspace(1);
     let stands_for = |name: &str, text: &str| {

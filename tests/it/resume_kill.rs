@@ -1,6 +1,6 @@
 //! A run that is killed at any moment, and resumed until it ends, has the result of an uninterrupted one.
 //!
-//! The long form: `NRV_RESUME_ROUNDS=100 cargo test --test it resume_kill:: -- --nocapture`; `NRV_RESUME_SEED` chooses
+//! Still longer than the long tier: `NRV_RESUME_ROUNDS=100 cargo test --test it resume_kill:: -- --nocapture`; `NRV_RESUME_SEED` chooses
 //! other moments.
 #![expect(clippy::disallowed_methods, reason = "tests run programs and look at records")]
 #![expect(clippy::print_stderr, reason = "counts are shown with --nocapture")]
@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::support::{
     chance::{Chance, setting},
     hold::{killed_after, recorded_events},
+    long,
     site::{Ran, Running, Site, Tree},
 };
 
@@ -166,7 +167,7 @@ fn a_run_that_is_killed_at_any_moment_and_resumed_does_everything_once() {
     assert_eq!((expected.1.len(), expected.2), (10, 10));
     let mut chance = Chance(setting("NRV_RESUME_SEED", 20_261_122));
     let mut tally = Tally::default();
-    for _ in 0..setting("NRV_RESUME_ROUNDS", 3) {
+    for _ in 0..long::rounds("NRV_RESUME_ROUNDS", 1, 9) {
         round(&expected, events, &mut chance, &mut tally);
     }
     eprintln!("{tally:?}, an undisturbed run records {events} events");

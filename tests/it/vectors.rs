@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::{
     repository,
     support::{
-        chance::is_long,
+        long,
         mcp::{Client, NEW, OLD, Word},
         site::Site,
     },
@@ -145,7 +145,7 @@ fn clients_of_the_protocol_are_told_what_the_vectors_say() {
     for (at, (policy, group)) in groups(&vectors).into_iter().enumerate() {
         let site = Site::new(0).policy(policy);
         let mut client = Client::start(&site, &[], if at % 2 == 0 { OLD } else { NEW }, Word::Nobody);
-        for vector in group {
+        for vector in long::sample(group, 8) {
             let request = &vector.request;
             let (tool, arguments) = match (request.get("command").or(request.get("argv")), request.get("tool")) {
                 (Some(command), _) => ("gate_evaluate_command", json!({"command": command})),
@@ -189,6 +189,7 @@ fn scripts_are_told_what_the_vectors_say() {
         // Sizes are judged over the whole run too, of which nothing has changed here.
         let site = Site::new(0).policy(policy);
         site.script("vectors.rhai", SCRIPT);
+        let group: Vec<&Vector> = long::sample(group, 8).collect();
         let all: Vec<&Value> = group.iter().map(|vector| &vector.request).collect();
         let arguments = json!({"all": all}).to_string();
         let ran = site.nrv_with(&["run", "vectors.rhai", "--json", "--args", "-"], &arguments).exits(0);
@@ -222,8 +223,7 @@ fn the_hook_answers_what_the_vectors_say() {
     for (policy, group) in groups(&vectors) {
         let site = Site::new(0).policy(policy);
         // Each is a process of its own, and the library answers all of them elsewhere.
-        let every = if is_long() { 1 } else { 3 };
-        for vector in group.into_iter().step_by(every) {
+        for vector in long::sample(group, 8) {
             let (tool, input) = asked(&vector.request);
             // A path that climbs out is one outside for an agent, whose folder is known.
             let climbs = input["file_path"].as_str().is_some_and(|path| path.contains(".."));

@@ -26,9 +26,7 @@ let wrong = 0;
 
 /** Takes the steps against a server, in both eras of the protocol. */
 async function drive(label, target) {
-  // The short form takes one era for each way to the server.
-  const eras = process.env.NRV_LONG ? ['legacy', 'modern'] : [label === 'stdio' ? 'legacy' : 'modern'];
-  for (const era of eras) await steps(`${label} ${era}`, [...target, '--protocol-era', era]);
+  for (const era of ['legacy', 'modern']) await steps(`${label} ${era}`, [...target, '--protocol-era', era]);
 }
 
 /** The inspector keeps its files in a home of its own. */

@@ -1,6 +1,6 @@
 //! Runs with agents that are killed at any moment: they go on where they were, and no agent does anything twice.
 //!
-//! More of them: `NRV_AGENT_KILLS=60 cargo test --test it agents::killed -- --nocapture`.
+//! Still more than the long tier: `NRV_AGENT_KILLS=60 cargo test --test it agents::killed -- --nocapture`.
 #![expect(clippy::print_stdout, reason = "the numbers of a long run are of interest")]
 
 use std::time::Duration;
@@ -9,6 +9,7 @@ use super::{HEAD, action, says};
 use crate::support::{
     chance::{Chance, setting},
     hold::{killed_after, recorded_events},
+    long,
     site::Site,
 };
 
@@ -70,7 +71,11 @@ fn a_run_with_agents_that_is_killed_at_any_moment_goes_on_without_an_action_twic
     site.reset(&before);
     let mut chance = Chance(setting("NRV_AGENT_SEED", 3));
     let mut went_on = 0;
-    for _ in 0..setting("NRV_AGENT_KILLS", 6) {
+    let kills = long::rounds("NRV_AGENT_KILLS", 1, 18);
+    for kill in 0..kills + 20 {
+        if kill >= kills && went_on > 0 {
+            break;
+        }
         for round in 0.. {
             let begun = site.runs().first().is_some_and(|run| run["state"] == "interrupted");
             let arguments: &[&str] =

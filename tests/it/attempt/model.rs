@@ -10,6 +10,7 @@ use serde_json::json;
 use super::{agrees, events, site};
 use crate::support::{
     chance::{Chance, setting},
+    long,
     site::Site,
 };
 
@@ -165,7 +166,7 @@ fn check(seed: u64) {
 #[test]
 fn random_changes_in_random_attempts_come_to_what_a_model_says() {
     let seed = setting("NRV_ATTEMPT_SEED", 20_261_122);
-    for round in 0..setting("NRV_ATTEMPT_ROUNDS", 3) {
+    for round in 0..long::rounds("NRV_ATTEMPT_ROUNDS", 1, 9) {
         let seed = seed.wrapping_mul(round + 1) | 1;
         let told = std::panic::catch_unwind(|| check(seed));
         if let Err(panic) = told {

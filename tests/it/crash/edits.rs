@@ -1,6 +1,6 @@
 //! Micro-edits, renames that move a file, and rollbacks of one position, killed at moments that a seed chooses.
 //!
-//! A hundred kills of each: `NRV_CRASH_ROUNDS=100 cargo test --test it crash::edits -- --nocapture`.
+//! Still more kills than the long tier: `NRV_CRASH_ROUNDS=100 cargo test --test it crash::edits -- --nocapture`.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -11,8 +11,11 @@ use std::{
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::{Bench, Chance, kill_again_and_again, setting};
-use crate::support::site::{NEW, OLD, Running, SECOND, Site, Tree};
+use super::{Bench, kill_again_and_again, rounds};
+use crate::support::{
+    chance::{Chance, setting},
+    site::{NEW, OLD, Running, SECOND, Site, Tree, wait_until},
+};
 
 /// The files that a rename or a rollback changes in a test.
 const FILES: usize = 60;
@@ -55,7 +58,7 @@ fn a_stream_of_edits_killed_at_any_moment_leaves_nothing_anywhere() {
     let before = site.tree();
     let mut chance = Chance(setting("NRV_CRASH_SEED", 42) | 1);
     let mut answered = 0;
-    for round in 0..setting("NRV_CRASH_ROUNDS", 4) {
+    for round in 0..rounds() {
         let mut command = site.command(&["edit", "--jsonl"]);
         command.env("TMPDIR", site.path("../temporary")).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut running = Running(command.stderr(Stdio::null()).spawn().unwrap());

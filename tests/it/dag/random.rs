@@ -1,6 +1,6 @@
 //! Random graphs: the same tree and record on any number of threads as one node after another, and no effect twice after a kill.
 //!
-//! All of them: `NRV_GRAPHS=200 NRV_GRAPH_KILLS=100 cargo test --test it dag::random -- --nocapture`.
+//! Still more than the long tier: `NRV_GRAPHS=200 NRV_GRAPH_KILLS=100 cargo test --test it dag::random -- --nocapture`.
 #![expect(clippy::print_stdout, reason = "the numbers of a long run are of interest")]
 
 use std::{
@@ -15,6 +15,7 @@ use super::SHELL;
 use crate::support::{
     chance::{Chance, setting},
     hold::{killed_after, recorded_events},
+    long,
     site::{NEW, OLD, Site, Tree},
 };
 
@@ -201,7 +202,11 @@ fn with(before: &Tree, files: BTreeMap<String, String>) -> Tree {
 fn the_tree_and_the_record_are_those_of_one_node_after_another() {
     let mut chance = Chance(setting("NRV_GRAPH_SEED", 11));
     let mut failed = 0;
-    for round in 0..setting("NRV_GRAPHS", 10) {
+    let graphs = long::rounds("NRV_GRAPHS", 1, 30);
+    for round in 0..graphs + 20 {
+        if round >= graphs && failed > 0 {
+            break;
+        }
         let nodes = graph(&mut chance);
         let (files, states) = oracle(&nodes);
         let site = site_of(&nodes, "0");
@@ -241,7 +246,11 @@ fn a_graph_that_is_killed_at_any_moment_goes_on_without_an_effect_twice() {
     assert!(site.tree() == after);
     site.reset(&before);
     let mut went_on = 0;
-    for _ in 0..setting("NRV_GRAPH_KILLS", 8) {
+    let kills = long::rounds("NRV_GRAPH_KILLS", 1, 24);
+    for kill in 0..kills + 20 {
+        if kill >= kills && went_on > 0 {
+            break;
+        }
         let running = site.start_heard(&["run", "scripts/graph.rhai", "--yes", "--json", "--threads", "2"]);
         let moment = Duration::from_micros(chance.below(20_000));
         let ended = killed_after(&site, running, chance.below(events), moment).code == 0;

@@ -122,7 +122,7 @@ fn applied(mut tree: Snapshot, done: &Done) -> Snapshot {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::support::long::pick(4, 120), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_change_set_makes_of_the_tree_what_the_command_made_of_its_view(

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::*;
-use crate::support::{need, site::finished};
+use crate::support::{chance::Chance, long, need, site::finished};
 
 /// A server with a bucket.
 struct Server {

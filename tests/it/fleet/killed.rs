@@ -3,6 +3,7 @@
 use std::{process::Stdio, time::Duration};
 
 use super::*;
+use crate::support::{chance::Chance, long};
 
 /// Starts a worker over all tasks.
 fn start(fleet: &Fleet) -> std::process::Child {
@@ -12,7 +13,7 @@ fn start(fleet: &Fleet) -> std::process::Child {
 
 #[test]
 fn killed_workers_leave_the_results_of_one_machine() {
-    let (tasks, kills) = if std::env::var_os("NRV_LONG").is_some() { (2000, 300) } else { (12, 8) };
+    let (tasks, kills) = long::pick((6, 2), (2000, 300));
     let fleet = Fleet::new();
     for n in 0..tasks {
         let text = if n % 7 == 3 { "broken\n".to_owned() } else { format!("see old.example.com/{n}\n") };

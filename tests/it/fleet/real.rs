@@ -1,6 +1,7 @@
 //! Real repositories: the sources of the crates that nrv is made of, changed by three workflows on one machine and by GNU parallel.
 
 use super::*;
+use crate::support::{long, need};
 
 /// Adds a key to the file that cargo packs with each crate, and renames one.
 const RECORDS: &str = "const WORKFLOW = #{ permissions: #{ write: [\"**/*.json\"] }, budget: #{ files: 500, diff_lines: 50000 } };
@@ -61,7 +62,10 @@ fn changed(patch: &[u8]) -> BTreeMap<String, (Vec<String>, Vec<String>)> {
 
 #[test]
 fn three_workflows_over_real_repositories_give_the_same_on_one_machine_and_on_an_engine() {
-    let number = if std::env::var_os("NRV_LONG").is_some() { 60 } else { 5 };
+    if !long::is_long() {
+        return need::skip("long");
+    }
+    let number = 60;
     let fleet = Fleet::new();
     let all = crates();
     let step = all.len() / number;
@@ -74,7 +78,7 @@ fn three_workflows_over_real_repositories_give_the_same_on_one_machine_and_on_an
     }
     let has_parallel = Command::new("parallel").arg("--version").output().is_ok();
     if !has_parallel {
-        crate::support::need::skip("parallel");
+        need::skip("parallel");
     }
     let links = "script = 'std:migrate_all_links'\nargs = { from = ['github.com'], to = 'https://forge.example.org', glob = ['**/*.md'] }\n";
     fleet.site.script("records.rhai", RECORDS);

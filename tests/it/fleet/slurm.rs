@@ -1,7 +1,7 @@
 //! A fleet on a real cluster of Slurm with two nodes, one of which is lost in the middle.
 
 use super::*;
-use crate::support::need;
+use crate::support::{long, need};
 
 /// Runs a script beside a cluster, or looks whether there can be one; its output if it ends well.
 fn beside_a_cluster(fleet: &Fleet, folder: &str, script: Option<&str>) -> Result<String, String> {
@@ -25,20 +25,21 @@ fn beside_a_cluster(fleet: &Fleet, folder: &str, script: Option<&str>) -> Result
 
 #[test]
 fn a_lost_node_of_slurm_loses_no_task() {
+    if !long::is_long() {
+        return need::skip("long");
+    }
     let fleet = Fleet::new();
     if beside_a_cluster(&fleet, "probe", None).is_err() {
         return need::skip("slurm");
     }
-    // A node counts as lost after some seconds, and its job waits two minutes before it is started again.
-    let is_long = std::env::var_os("NRV_LONG").is_some();
-    let tasks = if is_long { 60 } else { 6 };
-    for n in 0..tasks {
+    for n in 0..60 {
         let text = if n % 7 == 3 { "broken\n" } else { "see old.example.com\n" };
         fleet.repository(&format!("r{n:02}"), &[("x.md", text)]);
     }
     fleet.plan("").exits(0);
     fleet.site.nrv(&["fleet", "work", "plan.jsonl", "--store", "../alone"]).exits(1);
-    let cut = if is_long { "sleep 4; \"$CUT\" n1" } else { "true" };
+    // A node counts as lost after some seconds, and its job waits two minutes before it is started again.
+    let cut = "sleep 4; \"$CUT\" n1";
     let script = format!(
         "set -e\n\"$NRV\" fleet submit plan.jsonl --engine slurm --jobs 2 --dry-run\nsbatch --test-only plan.jsonl.slurm.sh\n\
          \"$NRV\" fleet submit plan.jsonl --engine slurm --jobs 2\n{cut}\n\

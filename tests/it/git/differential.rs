@@ -9,6 +9,7 @@ use std::{
 
 use crate::support::{
     chance::{Chance, setting},
+    long,
     site::Site,
 };
 
@@ -200,7 +201,7 @@ fn compare(seed: u64) {
 
 #[test]
 fn the_state_is_the_one_that_git_tells() {
-    let count = setting("NRV_GIT_REPOSITORIES", 30);
+    let count = long::rounds("NRV_GIT_REPOSITORIES", 6, 90);
     let first = setting("NRV_GIT_SEED", 1);
     let threads = std::thread::available_parallelism().map_or(2, usize::from) as u64;
     std::thread::scope(|scope| {

@@ -14,10 +14,7 @@ use nrv::{
     system::git::{Renames, Trace},
 };
 
-use crate::support::{
-    chance::{Chance, setting},
-    site::Site,
-};
+use crate::support::{chance::Chance, long, site::Site};
 
 fn renames(root: &Path) -> Renames {
     nrv::system::git::renames(root, &BTreeMap::new(), &Arc::new(AtomicBool::new(false))).expect("it can be read")
@@ -306,7 +303,7 @@ fn ends(site: &Site) -> BTreeMap<String, String> {
 
 #[test]
 fn random_histories_have_the_renames_that_git_finds() {
-    for seed in 0..setting("NRV_GIT_RENAMES", 6) {
+    for seed in 0..long::rounds("NRV_GIT_RENAMES", 1, 18) {
         let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9).wrapping_add(1));
         let site = repository();
         let mut files: Vec<String> = Vec::new();

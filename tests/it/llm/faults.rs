@@ -4,10 +4,13 @@ use nrv::service::llm::{self, Finish, Kind, LlmClient, LlmRequest, LlmStreamEven
 use serde_json::json;
 
 use super::{KEY, asking, client, request, wire};
-use crate::support::model::{
-    fault::{EMPTY_PLAN, FAULTS, RETRY_AFTER_MS},
-    form,
-    server::{Answer, ModelServer},
+use crate::support::{
+    long,
+    model::{
+        fault::{EMPTY_PLAN, FAULTS, RETRY_AFTER_MS},
+        form,
+        server::{Answer, ModelServer},
+    },
 };
 
 fn planning(timeouts: Timeouts) -> LlmRequest {
@@ -93,10 +96,10 @@ fn a_stream_may_end_with_its_connection_if_its_last_event_is_there() {
 }
 
 #[test]
-fn ten_megabytes_of_tokens_come_whole() {
-    let piece = format!("{:01023} ", 7);
+fn megabytes_of_tokens_come_whole() {
+    let (piece, megabytes) = (format!("{:01023} ", 7), long::pick(1, 10));
     for dialect in form::dialects() {
-        let events = form::events(dialect, &vec![piece.as_str(); 10 << 10], Finish::Stop);
+        let events = form::events(dialect, &vec![piece.as_str(); megabytes << 10], Finish::Stop);
         let server = ModelServer::serving(dialect, [Answer::stream(&[events.concat()])]);
         let client = client_of(&server, dialect);
         let handle = client.enqueue(request()).unwrap();
@@ -108,7 +111,7 @@ fn ten_megabytes_of_tokens_come_whole() {
                 _ => {}
             }
         }
-        assert_eq!((length, replied), (10 << 20, 10 << 20), "{dialect}");
+        assert_eq!((length, replied), (megabytes << 20, megabytes << 20), "{dialect}");
     }
 }
 

@@ -7,8 +7,9 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::{
-    chance::{Chance, setting},
+    chance::Chance,
     hold::recorded_events,
+    long,
     mcp::{Client, NEW, OLD, Word, run_of, text_of},
     site::{Site, wait_until},
 };
@@ -111,7 +112,7 @@ fn a_call_that_is_taken_back_stops_and_leaves_nothing() {
 #[test]
 fn two_clients_at_once_lose_no_edit() {
     let site = Site::new(1);
-    let lines = setting("NRV_MCP_EDITS", 12);
+    let lines = long::rounds("NRV_MCP_EDITS", 3, 36);
     let text: String = (0..lines * 2).map(|n| format!("line {n}\n")).collect();
     site.write("shared.txt", &text);
     site.commit();
@@ -160,7 +161,8 @@ fn a_killed_client_or_server_leaves_the_tree_before_or_after() {
     let after = site.moved(&before, "old.example.com", "new.example.com");
     let mut chance = Chance(7);
     let (mut kept, mut undone) = (0, 0);
-    for round in 0..setting("NRV_MCP_KILLS", 8) {
+    let rounds = long::rounds("NRV_MCP_KILLS", 2, 24);
+    for round in 0..rounds {
         let mut client = Client::start(&site, &["--yes"], OLD, Word::Nobody);
         client.done("files_glob", json!({"patterns": ["**"]}));
         let events = recorded_events(&site) + chance.below(9);
@@ -187,7 +189,7 @@ fn a_killed_client_or_server_leaves_the_tree_before_or_after() {
         site.reset(&before);
         let _ = fs::remove_dir_all(site.path(".runs"));
     }
-    assert_eq!(kept + undone, setting("NRV_MCP_KILLS", 8));
+    assert_eq!(kept + undone, rounds);
 }
 
 #[test]

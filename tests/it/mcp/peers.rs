@@ -1,6 +1,6 @@
 //! The server held against tools of others: the conformance suite, the inspector, and clients of two SDKs.
 //!
-//! `NRV_LONG=1` takes every version of the protocol over both ways to the server; without it each is taken once.
+//! They belong to the long tier, which takes every version of the protocol over both ways to the server.
 #![expect(clippy::disallowed_methods, reason = "tests run programs")]
 #![expect(clippy::print_stdout, reason = "what each tool found is of interest")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -14,11 +14,7 @@ use std::{
 
 use crate::{
     repository,
-    support::{
-        chance::{is_long, setting},
-        need,
-        site::Site,
-    },
+    support::{long, need, site::Site},
 };
 
 /// The folder with the tools, the scripts that drive them beside; none if they are not installed.
@@ -36,6 +32,10 @@ pub(crate) fn tools() -> Option<&'static Path> {
         }
         Some(folder)
     });
+    if !long::is_long() {
+        need::skip("long");
+        return None;
+    }
     if TOOLS.is_none() {
         need::skip("mcp-tools");
     }
@@ -52,11 +52,6 @@ fn workspace() -> Site {
     site
 }
 
-/// All ways, or the first two of them in the short form.
-fn shortened<'w>(ways: &'w [&'w [&'w str]]) -> &'w [&'w [&'w str]] {
-    if is_long() { ways } else { &ways[..2] }
-}
-
 /// Runs a script that drives a tool, and shows what it says.
 #[track_caller]
 fn drives(program: &Path, script: &Path, more: &[&str]) {
@@ -64,9 +59,6 @@ fn drives(program: &Path, script: &Path, more: &[&str]) {
     let mut command = Command::new(program);
     command.arg(script).arg(repository::nrv()).arg(site.root()).args(more);
     site.tame(&mut command);
-    if is_long() {
-        command.env("NRV_LONG", "1");
-    }
     let output = command.output().unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     println!("{said}");
@@ -95,7 +87,7 @@ fn the_client_of_typescript_proposes_confirms_applies_and_rolls_back() {
         &["http", "--era", "old", "--sdk", "1"],
         &["stdio", "--era", "new", "--sdk", "2"],
     ];
-    for more in shortened(&all) {
+    for more in all {
         drives(Path::new("node"), &script, more);
     }
 }
@@ -106,7 +98,7 @@ fn the_client_of_python_proposes_confirms_applies_and_rolls_back() {
     let (python, script) = (tools.join("python/bin/python"), tools.join("clients/client.py"));
     let all: [&[&str]; 4] =
         [&["stdio", "--era", "new"], &["http", "--era", "old"], &["http", "--era", "new"], &["stdio", "--era", "old"]];
-    for more in shortened(&all) {
+    for more in all {
         drives(&python, &script, more);
     }
 }
@@ -114,6 +106,6 @@ fn the_client_of_python_proposes_confirms_applies_and_rolls_back() {
 #[test]
 fn a_client_of_python_that_is_killed_leaves_the_tree_before_or_after() {
     let Some(tools) = tools() else { return };
-    let rounds = setting("NRV_MCP_KILLS", 3).to_string();
+    let rounds = long::rounds("NRV_MCP_KILLS", 3, 9).to_string();
     drives(&tools.join("python/bin/python"), &tools.join("clients/kill.py"), &[&rounds]);
 }

@@ -17,6 +17,7 @@ use serde_json::Value;
 use super::hostile;
 use crate::support::{
     browser::Browser,
+    long,
     site::{MIGRATE, Site},
 };
 
@@ -100,7 +101,8 @@ fn migrated() -> String {
 #[test]
 fn pages_fit_a_phone_and_a_desk_in_light_and_in_the_dark() {
     let Some(browser) = Browser::find() else { return };
-    for page in [migrated(), strained()] {
+    for page in long::sample([strained, migrated], 2) {
+        let page = page();
         let [light, dark] = [LIGHT, DARK].map(|scheme| measured(&browser, &page, scheme));
         for (row, width) in light.iter().chain(&dark).zip([360, 1280, 360, 1280]) {
             assert_eq!((&row["width"], &row["content"]), (&width.into(), &width.into()), "{row:#}");

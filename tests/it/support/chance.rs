@@ -1,4 +1,4 @@
-//! Numbers from a seed, and settings of the long forms of tests.
+//! Numbers from a seed, and settings of random tests.
 #![expect(clippy::disallowed_methods, reason = "tests read the environment")]
 
 /// Numbers from a seed (xorshift).
@@ -17,9 +17,4 @@ impl Chance {
 /// A number from the environment.
 pub(crate) fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().map_or(default, |text| text.parse().expect("the setting is a number"))
-}
-
-/// True if tests take their long forms.
-pub(crate) fn is_long() -> bool {
-    std::env::var_os("NRV_LONG").is_some()
 }

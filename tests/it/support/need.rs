@@ -18,6 +18,7 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
     ("interpreters", "an interpreter is not installed"),
     ("keys", "there is no `ssh-keygen`; `apt-get install openssh-client` brings it"),
     ("llmock", "llmock is not installed; `tests/llm/install llmock` brings it"),
+    ("long", "it belongs to the long tier; `NRV_LONG=1` runs it"),
     ("mcp-tools", "the tools of others are not installed; `tests/mcp/install` brings them"),
     ("model-server", "no model server is installed; `tests/llm/install` brings it"),
     ("mounts", "this user may not mount a file system"),
