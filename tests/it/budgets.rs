@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     record::{Line, lines},
-    site::Site,
+    site::{Site, wait_until},
 };
 
 /// A call that reserves the amount in its params, and reports half of it as used if they ask for that.
@@ -43,9 +43,7 @@ fn work(made: &Arc<AtomicUsize>) -> CustomCall {
 /// A call that goes on until it is told to stop.
 fn endless() -> CustomCall {
     CustomCall::new("own.endless", "never ends by itself", json!({}), |_, ctx| {
-        while !ctx.cancel.load(Ordering::Relaxed) {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
+        wait_until("it is told to stop", || ctx.cancel.load(Ordering::Relaxed));
         Err(nrv::Error::new(Code::Cancelled, "it was told to stop"))
     })
 }

@@ -153,7 +153,7 @@ impl Bench {
         if tally.rounds % 4 == 1 {
             // Recovery may be killed as well.
             let recovery = self.site.start(&["recover"]);
-            std::thread::sleep(Duration::from_millis(chance.below(40)));
+            chance.pause(Duration::from_millis(40));
             recovery.signal(Signal::KILL);
             recovery.end();
         }
@@ -184,17 +184,16 @@ impl Bench {
     fn kill(&self, moment: Moment, chance: &mut Chance) -> bool {
         let took = self.took.get();
         let mut running = self.site.start(&self.command());
-        let share = |chance: &mut Chance, of: Duration| of.mul_f64(chance.below(1000) as f64 / 1000.0);
         let seen = |pattern: &str| self.site.recorded(pattern).len();
         match moment {
-            Moment::Time => std::thread::sleep(share(chance, took)),
+            Moment::Time => chance.pause(took),
             Moment::Transaction => {
                 wait_until("the intent is there", || seen("*/journal/*.json") > 0 || running.has_ended());
-                std::thread::sleep(share(chance, took / self.part));
+                chance.pause(took / self.part);
             }
             Moment::PreImages(n) => {
                 wait_until("pre-images are there", || seen("*/packs/*/pre/*") >= n || running.has_ended());
-                std::thread::sleep(share(chance, took / 20 / self.part));
+                chance.pause(took / 20 / self.part);
             }
         }
         let survived = running.has_ended();
@@ -324,7 +323,7 @@ fn a_run_killed_while_it_is_undone_is_recovered() {
         let mut running = site.start(&["run", "fails.rhai", "--yes", "--allow-dirty"]);
         let undoing = || !site.recorded("*/journal/t2.json").is_empty();
         wait_until("the undoing has begun", || undoing() || running.has_ended());
-        std::thread::sleep(Duration::from_millis(chance.below(1 + round % 5 * 10)));
+        chance.pause(Duration::from_millis(1 + round % 5 * 10));
         running.signal(Signal::KILL);
         running.end();
         let recoveries = site.nrv(&["recover", "--json"]).exits(0).json();

@@ -2,17 +2,14 @@
 #![expect(clippy::disallowed_methods, reason = "tests build trees and wait for processes")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::path::Path;
 
 use nrv::{Context, Options, Workspace};
 use serde_json::{Value, json};
 
 use crate::support::{
     record::{Line, lines},
-    site::Site,
+    site::{Site, wait_until},
 };
 
 /// A site whose policy allows the shell, with a script that runs its argument.
@@ -238,11 +235,7 @@ fn processes(words: &[&str]) -> Vec<String> {
 /// Waits until there are such processes, or none.
 #[track_caller]
 fn wait_for(words: &[&str], there: bool) {
-    let watch = Instant::now();
-    while processes(words).is_empty() == there {
-        assert!(watch.elapsed() < Duration::from_secs(60), "{words:?}: {there}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until(&format!("{words:?}: {there}"), || processes(words).is_empty() != there);
 }
 
 /// A run that is killed while its command works, after it has changed a file.

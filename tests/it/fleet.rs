@@ -21,7 +21,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::support::site::{Ran, Site};
+use crate::support::site::{Ran, Site, wait_until};
 
 /// A workflow that moves links.
 const LINKS: &str = "//! Moves links.
@@ -223,7 +223,10 @@ fn a_task_has_the_same_record_at_another_time_however_large_it_is() {
     fleet.site.nrv(&["fleet", "plan"]).exits(0);
     fleet.site.nrv(&["fleet", "work", "plan.jsonl"]).exits(0).says("a: 80 files changed");
     let first = fleet.results(&[]);
-    std::thread::sleep(std::time::Duration::from_millis(1100));
+    // Git keeps times in seconds.
+    let second = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let begun = second();
+    wait_until("another second has begun", || second() > begun);
     fleet.site.nrv(&["fleet", "work", "plan.jsonl", "--store", "../other"]).exits(0);
     assert!(fleet.results(&["--store", "../other"]) == first, "the records differ");
 }

@@ -2,7 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::{
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -232,16 +235,24 @@ fn a_confirmation_that_nobody_gives_is_refused_and_the_session_goes_on() {
     gives(&mut session, "1", json!(1));
 }
 
-/// Runs a text and stops it from another thread.
+/// A sink that stops what runs as soon as it prints.
+struct Stopper(Arc<AtomicBool>);
+
+impl Sink for Stopper {
+    fn event(&mut self, event: Event) {
+        if matches!(event, Event::Print { .. }) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn ask(&mut self, _: &Question) -> Answer {
+        Answer::Nobody
+    }
+}
+
+/// Runs a text and stops it when it prints.
 fn stopped(context: &Context, session: &mut Interactive<'_>, text: &str) -> Evaluated {
-    let cancel = Arc::clone(&context.options.cancel);
-    let thread = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(300));
-        cancel.store(true, Ordering::Relaxed);
-    });
-    let evaluated = evaluate(session, text);
-    thread.join().unwrap();
-    evaluated
+    session.evaluate(text, &mut Stopper(Arc::clone(&context.options.cancel))).unwrap()
 }
 
 #[test]
@@ -250,12 +261,13 @@ fn a_wish_to_stop_ends_the_running_text_only() {
     let context = context(&site);
     let mut session = dry(&context);
     gives(&mut session, "let a = 1;", Value::Null);
-    let evaluated = stopped(&context, &mut session, "a = 2; loop { a += 1; }");
+    let evaluated = stopped(&context, &mut session, "a = 2; loop { a += 1; if a == 9 { print(a); } }");
     let error = evaluated.error.unwrap();
     assert_eq!((error.code(), evaluated.lost), (Code::Cancelled, false), "{error}");
     gives(&mut session, "a > 2", json!(true));
     gives(&mut session, "nrv.files.exists(\"x\")", json!(false));
-    let evaluated = stopped(&context, &mut session, "nrv.attempt(|| { nrv.apply.create(\"c\", \"\"); loop {} })");
+    let evaluated =
+        stopped(&context, &mut session, "nrv.attempt(|| { nrv.apply.create(\"c\", \"\"); print(1); loop {} })");
     assert_eq!((evaluated.error.unwrap().code(), evaluated.lost, session.files()), (Code::Cancelled, false, 0));
     evaluate(&mut session, "nrv.apply.create(\"d\", \"\")");
     assert_eq!(session.files(), 1);

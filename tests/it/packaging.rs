@@ -2,7 +2,13 @@
 #![expect(clippy::disallowed_methods, reason = "tests run programs and read files of their own")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use serde_json::Value;
 
@@ -97,8 +103,10 @@ fn the_launcher_of_npm_ends_as_the_program_does() {
     };
     let both = install(&folder.path().join("to"), &[&format!("nrv-linux-{machine}"), "nrv"]);
     assert_eq!(output(Command::new(&both).args(["run", "a b"])), (7, "nrv run a b\n".to_owned()));
-    let mut waits = Command::new(&both).arg("wait").spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    let mut waits = Command::new(&both).arg("wait").stdout(Stdio::piped()).spawn().unwrap();
+    // Where the launcher's program speaks, the launcher has started it and listens to signals.
+    let mut said = BufReader::new(waits.stdout.take().unwrap()).lines();
+    assert_eq!(said.next().unwrap().unwrap(), "nrv wait");
     let launcher = rustix::process::Pid::from_child(&waits);
     rustix::process::kill_process(launcher, rustix::process::Signal::TERM).unwrap();
     assert_eq!(waits.wait().unwrap().code(), Some(128 + 15));

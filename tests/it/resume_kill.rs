@@ -134,8 +134,8 @@ fn round(expected: &(Tree, Vec<String>, usize), events: u64, chance: &mut Chance
         let running = start(&site, &arguments);
         // Some sessions may come to their end.
         let ran = if attempt < 4 {
-            let moment = Duration::from_micros(chance.below(10_000));
-            killed_after(&site, running, before + chance.below(events), moment)
+            let events = before + chance.below(events);
+            killed_after(&site, running, events, chance, Duration::from_millis(10))
         } else {
             running.end()
         };

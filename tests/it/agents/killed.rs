@@ -81,9 +81,9 @@ fn a_run_with_agents_that_is_killed_at_any_moment_goes_on_without_an_action_twic
             let arguments: &[&str] =
                 if begun { &["resume", "last", "--yes"] } else { &["run", "scripts/agents.rhai", "--yes"] };
             let (running, recorded) = (site.start_heard(arguments), recorded_events(&site));
-            let moment = Duration::from_micros(chance.below(10_000));
+            let until = recorded + chance.below(events);
             let ran = match round {
-                0..3 => killed_after(&site, running, recorded + chance.below(events), moment),
+                0..3 => killed_after(&site, running, until, &mut chance, Duration::from_millis(10)),
                 _ => running.end(),
             };
             went_on += u32::from(begun);

@@ -209,8 +209,8 @@ fn a_run_with_attempts_that_is_killed_at_any_moment_recovers_to_before_them_and_
                 None => site.start_heard(&["run", "tries.rhai", "--yes"]),
             };
             let ran = if session < 5 {
-                let moment = Duration::from_micros(chance.below(10_000));
-                killed_after(&site, running, before + chance.below(recorded), moment)
+                let events = before + chance.below(recorded);
+                killed_after(&site, running, events, &mut chance, Duration::from_millis(10))
             } else {
                 running.end()
             };
@@ -222,7 +222,7 @@ fn a_run_with_attempts_that_is_killed_at_any_moment_recovers_to_before_them_and_
             if chance.below(3) == 0 {
                 // Recovery may be killed as well.
                 let running = site.start_heard(&["recover"]);
-                std::thread::sleep(Duration::from_millis(chance.below(30)));
+                chance.pause(Duration::from_millis(30));
                 running.signal(Signal::KILL);
                 running.end();
             }

@@ -9,7 +9,7 @@ use super::{Bench, kill_again_and_again};
 use crate::support::{
     hold::stopped_in_transaction,
     need,
-    site::{Site, Tree},
+    site::{Site, Tree, wait_until},
 };
 
 /// The files that an adapter changes in a test.
@@ -225,7 +225,10 @@ fn an_adapter_on_an_overlapping_glob_waits_for_the_lock() {
         |name: &'static str| ["dta", "run", "json_schema_migrator", "--input", name, "--yes", "--allow-dirty"];
     let first = stopped_in_transaction(&site, &command("../one.json"), || site.reset(&before));
     let mut second = site.start_heard(&command("../two.json"));
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    // Its record begins, and then it wants the lock.
+    let begun = || site.recorded("*/events.jsonl").len();
+    wait_until("the second run has begun", || begun() == 2 || second.has_ended());
+    assert_eq!(site.recorded("*/journal/*.json").len(), 1, "the first run alone changes files");
     assert!(!second.has_ended(), "the second run waits: {:?}", second.end());
     first.signal(Signal::CONT);
     first.end().exits(0);

@@ -72,7 +72,7 @@ fn a_stream_of_edits_killed_at_any_moment_leaves_nothing_anywhere() {
             output.read_line(&mut text).unwrap();
         }
         let reader = std::thread::spawn(move || output.read_to_string(&mut text).map(|_| text));
-        std::thread::sleep(Duration::from_millis(chance.below(100)));
+        chance.pause(Duration::from_millis(100));
         running.signal(Signal::KILL);
         running.end();
         let _ = writer.join().expect("it does not panic");
@@ -129,9 +129,7 @@ fn private_folders_of_killed_processes_are_removed_by_the_next_one_and_others_st
         let mut command = site.command(&["dta", "run", "link_updater", "--jsonl"]);
         command.env("TMPDIR", &temporary).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let running = Running(command.spawn().unwrap());
-        while folders().len() < number {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("its folder is there", || folders().len() >= number);
         running
     };
     let killed = start(1);
@@ -142,9 +140,7 @@ fn private_folders_of_killed_processes_are_removed_by_the_next_one_and_others_st
     let mut living = site.command(&["dta", "run", "link_updater", "--jsonl"]);
     living.env("TMPDIR", &temporary).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let living = Running(living.spawn().unwrap());
-    while folders() == left || folders().is_empty() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("its folder is there, and the other gone", || folders() != left && !folders().is_empty());
     let own = folders();
     assert!(own.len() == 1 && own != left, "{own:?}");
     let other = start(2);

@@ -252,8 +252,8 @@ fn a_graph_that_is_killed_at_any_moment_goes_on_without_an_effect_twice() {
             break;
         }
         let running = site.start_heard(&["run", "scripts/graph.rhai", "--yes", "--json", "--threads", "2"]);
-        let moment = Duration::from_micros(chance.below(20_000));
-        let ended = killed_after(&site, running, chance.below(events), moment).code == 0;
+        let until = chance.below(events);
+        let ended = killed_after(&site, running, until, &mut chance, Duration::from_millis(20)).code == 0;
         if !ended {
             site.nrv(&["recover"]).exits(0);
             let state = site.runs().first().map(|run| run["state"].clone()).unwrap_or(Value::Null);

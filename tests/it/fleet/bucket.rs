@@ -107,9 +107,10 @@ fn killed_and_doubled_workers_of_a_bucket_leave_the_results_of_one_machine() {
     let expected = outcomes(&fleet.site.nrv(&["fleet", "collect", "plan.jsonl", "--json"]));
     let work = ["work", "plan.jsonl", "--store", "s3://fleet/some/path"];
     let start = || command(&fleet, server.port, &work).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    for after in [80, 160, 320] {
+    let mut chance = Chance(7);
+    for _ in 0..long::pick(1, 9) {
         let mut workers = [start(), start(), start()];
-        std::thread::sleep(Duration::from_millis(after));
+        chance.pause(Duration::from_millis(400));
         for worker in &mut workers {
             worker.kill().unwrap();
             worker.wait().unwrap();

@@ -24,12 +24,11 @@ fn killed_workers_leave_the_results_of_one_machine() {
     let expected = fleet.results(&[]);
     assert_eq!(expected.0.len(), tasks);
     // Two workers at a time, each killed at another moment of its work.
-    let mut state = 7_u64;
+    let mut chance = Chance(7);
     for _ in 0..kills / 2 {
         let mut workers = [start(&fleet), start(&fleet)];
         for worker in &mut workers {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            std::thread::sleep(Duration::from_millis(40 + (state >> 33) % 400));
+            chance.pause(Duration::from_millis(440));
             worker.kill().unwrap();
             worker.wait().unwrap();
         }

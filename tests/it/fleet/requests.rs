@@ -1,7 +1,7 @@
 //! Change requests by the client of a forge: each once, however often it is tried, and closed again.
 
 use super::{delivered::FORM, *};
-use crate::support::site::{finished, wait_until};
+use crate::support::site::finished;
 
 /// A client of a forge whose open requests are lines of a file: the branch and the repository.
 const CLIENT: &str = r#"#!/bin/sh
@@ -11,7 +11,7 @@ touch "$0.open"
 case $1 in
 find) sed -n "s|^\(http[^ ]*\) $2 $3\$|\1|p" "$0.open" ;;
 open)
-    [ ! -e "$0.slow" ] || { rm "$0.slow"; sleep 3; }
+    [ ! -e "$0.slow" ] || { rm "$0.slow"; sleep 600; }
     n=$(($(wc -l < "$0.open") + 1))
     echo "http://forge.example/$n $2 $3" >> "$0.open"
     [ ! -e "$0.dies" ] || { rm "$0.dies"; kill -9 $(cut -d ' ' -f 4 /proc/$PPID/stat); sleep 9; }
@@ -69,6 +69,18 @@ fn branches(fleet: &Fleet, name: &str) -> String {
     String::from_utf8(list.unwrap().stdout).unwrap().trim().to_owned()
 }
 
+/// Waits until no process works in the folder of a fleet. Children of a killed process end a moment after it, and hold its claim.
+fn wait_for_the_last(fleet: &Fleet) {
+    let folder = fleet.site.root().parent().unwrap().to_owned();
+    let names = |line: Vec<u8>| String::from_utf8_lossy(&line).contains(&*folder.to_string_lossy());
+    let works = |process: std::fs::DirEntry| {
+        let place = std::fs::read_link(process.path().join("cwd"));
+        place.is_ok_and(|place| place.starts_with(&folder))
+            || std::fs::read(process.path().join("cmdline")).is_ok_and(names)
+    };
+    wait_until("the last process has ended", || !std::fs::read_dir("/proc").unwrap().flatten().any(works));
+}
+
 fn mark(client: &Path, end: &str) {
     std::fs::write(format!("{}.{end}", client.display()), "").unwrap();
 }
@@ -96,6 +108,7 @@ fn a_request_whose_client_was_killed_with_nrv_is_found_again() {
     let ran = apply(&fleet, &hash);
     assert_eq!(ran.code, -1, "{ran:?}");
     assert_eq!(lines(&client, "open").len(), 1, "it was opened");
+    wait_for_the_last(&fleet);
     apply(&fleet, &hash).exits(0);
     assert_eq!(lines(&client, "open").len(), 3);
 }
@@ -133,13 +146,12 @@ fn a_client_ends_with_nrv_and_opens_nothing_afterwards() {
     let (fleet, client, hash) = worked(ALLOWED);
     mark(&client, "slow");
     let mut running = fleet.site.start(&["fleet", "collect", "plan.jsonl", "--apply", "--approve", &hash]);
-    wait_until("a request is about to be opened", || {
-        lines(&client, "calls").iter().any(|call| call.starts_with("open"))
-    });
+    let slow = PathBuf::from(format!("{}.slow", client.display()));
+    wait_until("a request is about to be opened", || !slow.exists());
     running.0.kill().unwrap();
     running.0.wait().unwrap();
+    wait_for_the_last(&fleet);
     apply(&fleet, &hash).exits(0);
-    std::thread::sleep(std::time::Duration::from_secs(3));
     assert_eq!(lines(&client, "open").len(), 3);
 }
 
@@ -159,6 +171,7 @@ fn run_to_death(fleet: &Fleet, arguments: &[&str]) {
     std::fs::write(fleet.beside("pid"), running.0.id().to_string()).unwrap();
     assert!(!running.0.wait().unwrap().success());
     std::fs::remove_file(fleet.beside("pid")).unwrap();
+    wait_for_the_last(fleet);
 }
 
 #[test]

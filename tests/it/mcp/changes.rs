@@ -168,7 +168,7 @@ fn a_killed_client_or_server_leaves_the_tree_before_or_after() {
         let events = recorded_events(&site) + chance.below(9);
         client.begin("tools/call", json!({"name": "dta_link_updater_apply", "arguments": links()}));
         wait_until("the event is recorded", || recorded_events(&site) >= events || client.running.has_ended());
-        std::thread::sleep(Duration::from_micros(chance.below(3000)));
+        chance.pause(Duration::from_millis(3));
         if round % 2 == 0 {
             // The client dies, and with it both pipes: the server ends by itself.
             drop(client.running.0.stdin.take());

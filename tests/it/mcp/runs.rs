@@ -2,6 +2,7 @@
 
 use std::{io::Write, time::Duration};
 
+use nrv::system::clock::Stopwatch;
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -52,7 +53,9 @@ fn time_counts_during_calls_only() {
     let site = Site::new(1).policy("[budget]\nwall_s = 1\n");
     let mut client = Client::start(&site, &[], OLD, Word::Nobody);
     let first = run_of(&client.tool("files_read", read("nrv.toml")));
-    std::thread::sleep(Duration::from_millis(1500));
+    // The shortest budget is a second, and nothing but time tells that it would be over.
+    let watch = Stopwatch::start();
+    wait_until("the budget would be spent", || watch.elapsed() > Duration::from_millis(1100));
     let again = client.tool("files_read", read("nrv.toml"));
     assert_eq!((again["isError"].clone(), run_of(&again)), (json!(false), first));
     client.end().exits(0);

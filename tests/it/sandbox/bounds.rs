@@ -9,7 +9,7 @@ use nrv::system::{
 use serde_json::{Value, json};
 
 use super::Cage;
-use crate::support::need;
+use crate::support::{need, site::wait_until};
 
 /// A bound of memory that programs of a few processes keep.
 const MEMORY: u64 = 96 << 20;
@@ -200,7 +200,9 @@ fn the_disk_is_bounded_whatever_is_written() {
             launch.env.insert("SHARED".to_owned(), shared.path().display().to_string());
             launch.write.push(shared.path().to_owned());
         });
-        std::thread::sleep(Duration::from_millis(50));
+        let written = fs::metadata(shared.path().join("old")).unwrap().modified().unwrap();
+        let is_over = |past: Duration| past >= Duration::from_millis(1);
+        wait_until("the next millisecond has begun", || written.elapsed().is_ok_and(is_over));
         let ended = cage.run(line);
         assert_eq!(ended.exceeded, Some(Bound::Disk), "{line}: {ended:?}");
     }

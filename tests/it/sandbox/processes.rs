@@ -1,8 +1,8 @@
 //! All processes of a program are gone when it has ended, when its time is over, and when its host dies.
 
 use std::{
-    fs,
-    io::{BufRead, BufReader},
+    fs::{self, File},
+    io::{BufRead, BufReader, Read},
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
@@ -12,63 +12,76 @@ use nrv::system::{
     process::sandbox::{Confine, Ended, launch},
 };
 
+use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
+
 use super::{Cage, nrv, said};
+use crate::support::site::wait_until;
 
 /// A tree of processes that ignores everything that can be ignored: it forks, leaves its group and session, holds the pipes.
-/// Each writes a line into `alive` again and again, as long as it lives.
-const STUBBORN: &str = "trap '' TERM HUP INT; \
-    beat() { trap '' TERM HUP INT; while :; do echo $1 >> $ALIVE/beat; sleep 0.02; done; }; \
+/// Each writes a line again and again, and holds a pipe open as long as it lives, at most as long as the test.
+const STUBBORN: &str = "trap '' TERM HUP INT; exec 9> $ALIVE/held; \
+    beat() { trap '' TERM HUP INT; while [ -e $ALIVE ]; do echo $1 >> $ALIVE/beat; sleep 0.02; done; }; \
     beat child & \
     (beat orphan &) ; \
-    (setsid sh -c 'trap \"\" TERM HUP INT; (while :; do echo session >> $ALIVE/beat; sleep 0.02; done) & :' &) ; \
+    (setsid sh -c 'trap \"\" TERM HUP INT; (while [ -e $ALIVE ]; do echo session >> $ALIVE/beat; sleep 0.02; done) & :' &) ; \
     echo started; ";
 
-/// The cages in which trees of processes are tried, with a folder of their own to write to.
-fn cages() -> Vec<Cage> {
+/// The cages in which trees of processes are tried, each with a folder of its own to write to, and the end of the pipe in it.
+fn cages() -> Vec<(Cage, File)> {
     [Cage::new(), Cage::new().without_namespaces(), Cage::new().unconfined()]
         .into_iter()
         .map(|cage| {
             let alive = cage.path("alive");
             fs::create_dir(&alive).unwrap();
-            cage.with(|launch| {
+            let pipe = alive.join("held");
+            mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+            let held = rustix::fs::open(pipe, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty());
+            let cage = cage.with(|launch| {
                 launch.env.insert("ALIVE".to_owned(), alive.display().to_string());
                 launch.write.push(alive);
                 (launch.timeout_ms, launch.grace_ms) = (700, 200);
-            })
+            });
+            (cage, File::from(held.unwrap()))
         })
         .collect()
 }
 
-/// Checks that no process writes any more.
+/// Checks that every process was there, and that none is any more.
 #[track_caller]
-fn all_are_gone(cage: &Cage) {
-    let beats = || fs::read_to_string(cage.path("alive/beat")).unwrap();
-    let before = beats();
+fn all_are_gone(cage: &Cage, held: &File) {
+    let beats = fs::read_to_string(cage.path("alive/beat")).unwrap();
     for name in ["child", "orphan", "session"] {
-        assert!(before.contains(name), "{name} was never there");
+        assert!(beats.contains(name), "{name} was never there");
     }
-    std::thread::sleep(Duration::from_millis(200));
-    assert!(before == beats(), "somebody is alive");
+    let watch = Stopwatch::start();
+    wait_for_the_last(held);
+    assert!(watch.elapsed() < Duration::from_secs(1), "somebody lived on for {:?}", watch.elapsed());
+}
+
+/// Waits until nobody holds the pipe, which has an end only then.
+#[track_caller]
+fn wait_for_the_last(mut held: &File) {
+    wait_until("nobody is alive", || matches!(held.read(&mut [0]), Ok(0)));
 }
 
 #[test]
 fn a_stubborn_tree_is_gone_when_its_time_is_over() {
-    for cage in cages() {
+    for (cage, held) in cages() {
         let watch = Stopwatch::start();
         let ended = cage.run(&format!("{STUBBORN} while :; do sleep 1; done"));
         assert!(ended.timed_out && ended.signal == Some(9) && ended.status.is_none(), "{ended:?}");
         assert_eq!(said(&ended), "started\n");
         assert!(watch.elapsed() < Duration::from_secs(4), "{:?}", watch.elapsed());
-        all_are_gone(&cage);
+        all_are_gone(&cage, &held);
     }
 }
 
 #[test]
 fn what_a_program_leaves_behind_is_gone_when_it_has_ended() {
-    for cage in cages() {
+    for (cage, held) in cages() {
         let ended = cage.run(&format!("{STUBBORN} sleep 0.3; exit 4"));
         assert_eq!((ended.status, ended.timed_out), (Some(4), false));
-        all_are_gone(&cage);
+        all_are_gone(&cage, &held);
     }
 }
 
@@ -78,7 +91,7 @@ fn processes_that_take_turns_at_living_are_gone_at_once() {
     for leave in ["", "setpgrp; "] {
         let turns = format!("perl -e 'while (1) {{ {leave}exit if fork }}'");
         let line = format!("for i in $(seq 1 20); do {turns} & done; sleep 0.3; echo said");
-        for cage in cages() {
+        for (cage, _) in cages() {
             let ended = cage.with(|launch| launch.timeout_ms = 60_000).run(&line);
             assert_eq!((said(&ended).as_str(), ended.timed_out), ("said\n", false), "{ended:?}");
             assert!(ended.duration_ms < 4000, "{}", ended.duration_ms);
@@ -88,7 +101,7 @@ fn processes_that_take_turns_at_living_are_gone_at_once() {
 
 #[test]
 fn a_cancelled_program_is_told_to_end() {
-    for cage in cages() {
+    for (cage, _) in cages() {
         let cancel = AtomicBool::new(false);
         let mut ready = |_: &_| {
             cancel.store(true, Ordering::Relaxed);
@@ -102,7 +115,7 @@ fn a_cancelled_program_is_told_to_end() {
 
 #[test]
 fn one_that_ends_when_it_is_told_ends_as_it_likes() {
-    for cage in cages() {
+    for (cage, _) in cages() {
         let ended = cage.run("trap 'echo bye; exit 9' TERM; while :; do sleep 0.01; done");
         assert_eq!((ended.status, ended.timed_out, said(&ended).contains("bye\n")), (Some(9), true, true));
     }
@@ -110,30 +123,22 @@ fn one_that_ends_when_it_is_told_ends_as_it_likes() {
 
 #[test]
 fn nothing_outlives_a_host_that_is_killed() {
-    for cage in cages() {
+    for (cage, held) in cages() {
         let cage = cage.with(|launch| launch.timeout_ms = 600_000);
         let mut host = cage.host(&format!("{STUBBORN} while :; do sleep 1; done")).spawn().unwrap();
         let mut confinement = String::new();
         BufReader::new(host.stdout.as_mut().unwrap()).read_line(&mut confinement).unwrap();
         let beats = || fs::read_to_string(cage.path("alive/beat")).unwrap_or_default();
-        crate::support::site::wait_until("all are there", || {
-            ["child", "orphan", "session"].iter().all(|name| beats().contains(name))
-        });
+        wait_until("all are there", || ["child", "orphan", "session"].iter().all(|name| beats().contains(name)));
         host.kill().unwrap();
         host.wait().unwrap();
-        let mut last = String::new();
-        crate::support::site::wait_until("they are gone", || {
-            std::thread::sleep(Duration::from_millis(200));
-            let now = beats();
-            std::mem::replace(&mut last, now.clone()) == now
-        });
-        all_are_gone(&cage);
+        wait_for_the_last(&held);
     }
 }
 
 #[test]
 fn nothing_outlives_a_supervisor_that_is_killed() {
-    for cage in cages() {
+    for (cage, held) in cages() {
         let cage = cage.with(|launch| {
             launch.timeout_ms = 600_000;
             launch.limits.processes = Some(256);
@@ -143,9 +148,7 @@ fn nothing_outlives_a_supervisor_that_is_killed() {
         let mut said = BufReader::new(host.stdout.take().unwrap());
         said.read_line(&mut confinement).unwrap();
         let beats = || fs::read_to_string(cage.path("alive/beat")).unwrap_or_default();
-        crate::support::site::wait_until("all are there", || {
-            ["child", "orphan", "session"].iter().all(|name| beats().contains(name))
-        });
+        wait_until("all are there", || ["child", "orphan", "session"].iter().all(|name| beats().contains(name)));
         let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", host.id())).unwrap();
         let supervisor = rustix::process::Pid::from_raw(children.trim().parse().unwrap()).unwrap();
         rustix::process::kill_process(supervisor, rustix::process::Signal::KILL).unwrap();
@@ -156,7 +159,7 @@ fn nothing_outlives_a_supervisor_that_is_killed() {
         let in_namespaces = cage.launch.stage.is_some() && cage.launch.confine != Confine::Off;
         // Else no process is left that knows the others.
         if in_namespaces || confinement.contains("\"processes\":\"group\"") {
-            all_are_gone(&cage);
+            all_are_gone(&cage, &held);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Numbers from a seed, and settings of random tests.
 #![expect(clippy::disallowed_methods, reason = "tests read the environment")]
 
+use std::time::Duration;
+
 /// Numbers from a seed (xorshift).
 pub(crate) struct Chance(pub(crate) u64);
 
@@ -11,6 +13,11 @@ impl Chance {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0 % n.max(1)
+    }
+
+    /// Waits for a moment that is shorter than this one, as loops do that kill a process somewhere in its work.
+    pub(crate) fn pause(&mut self, most: Duration) {
+        std::thread::sleep(most.mul_f64(self.below(1000) as f64 / 1000.0));
     }
 }
 

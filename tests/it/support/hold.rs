@@ -5,7 +5,10 @@ use std::{fs, path::PathBuf, time::Duration};
 
 use rustix::process::Signal;
 
-use super::site::{Ran, Running, Site, wait_until};
+use super::{
+    chance::Chance,
+    site::{Ran, Running, Site, wait_until},
+};
 
 /// The number of tries for a moment before the test gives up.
 const TRIES: usize = 25;
@@ -61,10 +64,10 @@ pub(crate) fn recorded_events(site: &Site) -> u64 {
     site.recorded("*/events.jsonl").iter().map(lines).sum::<usize>() as u64
 }
 
-/// Kills a run a moment after the records of `site` have `events` events; it may end before. On a slow machine, too, it hits what it is for.
-pub(crate) fn killed_after(site: &Site, mut running: Running, events: u64, moment: Duration) -> Ran {
+/// Kills a run a random moment after the records of `site` have `events` events; it may end before. On a slow machine, too, it hits what it is for.
+pub(crate) fn killed_after(site: &Site, mut running: Running, events: u64, chance: &mut Chance, most: Duration) -> Ran {
     wait_until("the event is recorded", || recorded_events(site) >= events || running.has_ended());
-    std::thread::sleep(moment);
+    chance.pause(most);
     running.signal(Signal::KILL);
     running.end()
 }

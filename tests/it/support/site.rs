@@ -355,9 +355,15 @@ pub(crate) fn finished(output: std::process::Output) -> Ran {
 /// Waits until something holds; fails the test if it never does.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    wait_telling(|| what.to_owned(), &mut holds);
+}
+
+/// The same, with words that tell the state when the test gives up.
+#[track_caller]
+pub(crate) fn wait_telling(what: impl Fn() -> String, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < PATIENCE, "waited in vain until {what}");
+        assert!(start.elapsed() < PATIENCE, "waited in vain until {}", what());
         std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -7,16 +7,12 @@ use std::{
     process::ChildStdin,
     sync::{Arc, Mutex},
     thread,
-    time::{Duration, Instant},
 };
 
 use super::{
-    site::{Running, Site},
+    site::{Running, Site, wait_telling},
     terminal::{line, line_on_a_terminal},
 };
-
-/// The time that they wait for expected output.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A person who types, and all output that they have seen.
 pub(crate) struct Typist {
@@ -59,12 +55,13 @@ impl Typist {
     pub(crate) fn sees(&mut self, text: &str) -> &mut Self {
         let find = || self.shown.lock().unwrap().get(self.read..).and_then(|shown| shown.find(text));
         let mut at = None;
-        let start = Instant::now();
-        while at.is_none() {
-            assert!(start.elapsed() < PATIENCE, "waited in vain for {text:?} in:\n{}", self.shown.lock().unwrap());
-            thread::sleep(Duration::from_millis(5));
-            at = find();
-        }
+        wait_telling(
+            || format!("{text:?} is in:\n{}", self.shown.lock().unwrap()),
+            || {
+                at = find();
+                at.is_some()
+            },
+        );
         self.read += at.unwrap_or_default() + text.len();
         self
     }
