@@ -42,7 +42,7 @@ struct Fleet {
 
 impl Fleet {
     fn new() -> Self {
-        let site = Site::empty();
+        let site = Site::empty().with_own_temporary();
         site.git(&["init", "-q", "-b", "main"]);
         site.git(&["config", "user.name", "A Person"]);
         site.git(&["config", "user.email", "person@example.org"]);

@@ -30,6 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) struct Site {
     folder: TempDir,
     uid: Option<u32>,
+    has_own_temporary: bool,
 }
 
 /// The result of a command.
@@ -60,9 +61,16 @@ pub(crate) const NEW: &str = "new.example.com";
 impl Site {
     /// A committed site of `n` pages in two folders, with the shipped scripts.
     pub(crate) fn new(n: usize) -> Self {
-        let site = Site { folder: tempfile::tempdir().unwrap(), uid: None };
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/migrate_links.rhai");
-        site.write("scripts/migrate_links.rhai", fs::read(script).unwrap());
+        let site = Site { folder: tempfile::tempdir().unwrap(), uid: None, has_own_temporary: false };
+        template::write(n, &site.root(), || site.make(n));
+        // The index knows files by their times.
+        site.git(&["update-index", "-q", "--refresh"]);
+        site
+    }
+
+    fn make(&self, n: usize) {
+        let script = crate::repository::root().join("scripts/migrate_links.rhai");
+        self.write("scripts/migrate_links.rhai", fs::read(script).unwrap());
         for index in 0..n {
             let name = format!("p{index}");
             self.write(&format!("site/{}/{name}.html", ["a", "b"][index % 2]), page(&name, OLD, SECOND));
@@ -76,9 +84,16 @@ impl Site {
 
     /// An empty folder, without a repository.
     pub(crate) fn empty() -> Self {
-        let site = Site { folder: tempfile::tempdir().unwrap(), uid: None };
+        let site = Site { folder: tempfile::tempdir().unwrap(), uid: None, has_own_temporary: false };
         fs::create_dir(site.root()).unwrap();
         site
+    }
+
+    /// Gives processes a folder of their own for temporary files, where those of other tests remove nothing.
+    pub(crate) fn with_own_temporary(mut self) -> Self {
+        fs::create_dir(self.folder.path().join("temporary")).unwrap();
+        self.has_own_temporary = true;
+        self
     }
 
     /// The workspace.
@@ -183,6 +198,9 @@ impl Site {
         command.env_clear().env("PATH", path).env("HOME", home).env("GIT_CONFIG_NOSYSTEM", "1");
         // Tests write the policies themselves; trust has tests of its own.
         command.env("NRV_TRUSTED_PATHS", "/");
+        if self.has_own_temporary {
+            command.env("TMPDIR", home.join("temporary"));
+        }
         command.current_dir(self.root())
     }
 
