@@ -21,7 +21,7 @@ use serde_json::json;
 
 use crate::support::{
     chance::{Chance, setting},
-    hold::{PATIENT, held_script, stopped_in_transaction},
+    hold::{PATIENT, held_script, stand_still, stopped_in_transaction},
     long,
     site::{MIGRATE, Site, Tree, page, wait_until},
 };
@@ -380,10 +380,11 @@ fn recovery_leaves_a_run_alone_that_goes_on_after_its_change() {
     let running = site.start_heard(&["run", "held.rhai", "--yes", "--json"]);
     wait_until("the change is verified", || !site.recorded("*/dta/*/*-verify.json").is_empty());
     let changed = site.tree();
+    let still = stand_still(&running);
     assert_eq!(site.nrv(&["recover", "--json"]).exits(0).json(), json!([]));
     assert_eq!(site.runs()[0]["state"], "running");
     site.nrv(&["rollback", "last"]).exits(75).says("is still going on");
-    site.write("end", "");
+    still.goes_on(&site, "end");
     assert_eq!(running.end().exits(0).json()["result"], 7);
     std::fs::remove_file(site.path("end")).unwrap();
     assert!(site.tree() == changed);

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use crate::{
     repository,
     support::{
-        hold::{PATIENT, held_script, stopped_in_transaction},
+        hold::{PATIENT, held_script, stand_still, stopped_in_transaction},
         site::{MIGRATE, NEW, OLD, Site, invocation, wait_until},
     },
 };
@@ -181,6 +181,7 @@ fn a_run_that_goes_on_or_died_agrees_as_far_as_it_is() {
     let running = site.start(&["run", "held.rhai", "--yes"]);
     let is_applied = |file: &PathBuf| fs::read_to_string(file).is_ok_and(|text| text.contains("files.exists"));
     wait_until("the run waits for a file", || site.recorded("*/events.jsonl").iter().any(is_applied));
+    stand_still(&running);
     let now = replayed(&site, &[], 0);
     assert_eq!((&now["reach"], &now["record"]["seal"]), (&json!("open"), &json!("unsealed")), "{now:#}");
     drop(running);

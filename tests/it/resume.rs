@@ -16,7 +16,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::{
-    hold::{PATIENT, held_script},
+    hold::{PATIENT, held_script, stand_still},
     long,
     site::{NEW, OLD, Ran, SECOND, Site, invocation, wait_until},
 };
@@ -455,6 +455,7 @@ fn a_run_that_is_going_on_is_not_resumed() {
             .iter()
             .any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains("dta_proposed")))
     });
+    stand_still(&running);
     site.nrv(&["resume", "last"]).exits(75).says("is still going on, in process ");
     running.signal(Signal::KILL);
     running.end();
@@ -525,12 +526,13 @@ fn a_run_that_stopped_at_a_lock_keeps_what_it_did_and_goes_on() {
             .any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains("dta_verified")))
     };
     wait_until("it holds the lock", holds);
+    let still = stand_still(&holder);
     site.nrv(&["run", "late.rhai", "--allow-dirty"]).exits(75);
     assert_eq!(site.read("notes/one.txt"), b"1\n");
     site.last_ended("suspended");
     let late = site.last_run().file_name().unwrap().to_str().unwrap().to_owned();
     site.nrv(&["resume", &late]).exits(75);
-    site.write("end", "");
+    still.goes_on(&site, "end");
     holder.end();
     site.nrv(&["resume", &late]).exits(0);
     assert_eq!(site.read("site/a/p0.html"), b"mine\n");

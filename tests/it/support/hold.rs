@@ -3,7 +3,7 @@
 
 use std::{fs, path::PathBuf, time::Duration};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 
 use super::{
     chance::Chance,
@@ -33,6 +33,32 @@ links.apply(proposal);
 {last}
 "
     )
+}
+
+/// The process of a script that waits for a file and stands still meanwhile, so that it takes no time from other tests.
+pub(crate) struct Still(Pid);
+
+/// Lets the script of a run stand still. Its host goes on, and what is recorded stays as it is; both end together.
+pub(crate) fn stand_still(running: &Running) -> Still {
+    let pids = |path: PathBuf| -> Vec<i32> {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+    };
+    let is_script = |pid: &i32| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line == b"nrv\0__worker\0");
+    let threads = fs::read_dir(format!("/proc/{}/task", running.0.id())).into_iter().flatten().flatten();
+    let script = threads.flat_map(|thread| pids(thread.path().join("children"))).find(is_script);
+    let script = script.and_then(Pid::from_raw).expect("the run has a script");
+    rustix::process::kill_process(script, Signal::STOP).expect("the script runs");
+    Still(script)
+}
+
+impl Still {
+    /// Writes the file that the script waits for, and lets it go on.
+    pub(crate) fn goes_on(self, site: &Site, name: &str) {
+        site.write(name, "");
+        // It may have been killed with its host.
+        let _ = rustix::process::kill_process(self.0, Signal::CONT);
+    }
 }
 
 /// Starts a run of `site` and stops its process in the middle of a transaction; its output is kept.
