@@ -78,16 +78,16 @@ fn the_example_is_run_as_it_is_written_and_its_placeholder_is_refused() {
     if std::env::var_os(INSIDE).is_some() {
         let error = example::run(Stub("{\"diffs\":[]}".to_owned())).unwrap_err();
         assert_eq!(error.code(), Code::InvalidInput, "{error}");
-        return;
+    } else {
+        let site = project();
+        let before = site.tree();
+        let name = "scaffold::the_example_is_run_as_it_is_written_and_its_placeholder_is_refused";
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        let output = site.tame(&mut again).env(INSIDE, "1").args(["--exact", name]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        site.last_ended("failed");
+        assert_eq!(site.tree(), before);
     }
-    let site = project();
-    let before = site.tree();
-    let name = "scaffold::the_example_is_run_as_it_is_written_and_its_placeholder_is_refused";
-    let mut again = Command::new(std::env::current_exe().unwrap());
-    let output = site.tame(&mut again).env(INSIDE, "1").args(["--exact", name]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    site.last_ended("failed");
-    assert_eq!(site.tree(), before);
 }
 
 /// The text that a model's stream comes to.

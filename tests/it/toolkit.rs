@@ -72,14 +72,14 @@ fn the_free_function_works_on_the_current_folder() {
     const INSIDE: &str = "NRV_TEST_INSIDE_A_PROJECT";
     if std::env::var_os(INSIDE).is_some() {
         toolkit::apply_plan(&plan(&[("src/main.rs", None, EDIT)]), ApplyStrategy::Write).unwrap();
-        return;
+    } else {
+        let site = project();
+        let name = "toolkit::the_free_function_works_on_the_current_folder";
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        let output = site.tame(&mut again).env(INSIDE, "1").args(["--exact", name]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        assert_eq!(site.read("src/main.rs"), b"world\n");
     }
-    let site = project();
-    let name = "toolkit::the_free_function_works_on_the_current_folder";
-    let mut again = Command::new(std::env::current_exe().unwrap());
-    let output = site.tame(&mut again).env(INSIDE, "1").args(["--exact", name]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    assert_eq!(site.read("src/main.rs"), b"world\n");
 }
 
 #[test]
