@@ -1,5 +1,4 @@
 //! A person at a terminal who waits for output before they type on.
-#![expect(clippy::disallowed_methods, reason = "a test gives up after a while")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::{
