@@ -11,7 +11,7 @@ use std::{
 };
 
 use nrv::{
-    service::gate::{
+    gate::{
         Rules,
         jsonl::{self, Request},
     },

@@ -48,6 +48,7 @@
 pub use ::base;
 pub mod face;
 pub mod flow;
+pub use ::gate;
 pub mod host;
 #[doc(hidden)]
 pub use ::record;
@@ -66,10 +67,10 @@ pub mod llm {
 /// Micro-edits: requests, handles and outcomes as data, and the toolkit that makes them.
 pub mod edit {
     pub use crate::{
-        base::micro::*,
         face::toolkit::micro::{MicroChangeToolkit, Target},
         service::edit::{EditOutcome, EditStatus},
     };
+    pub use base::micro::*;
 }
 
 /// A request to the host.
@@ -581,5 +582,5 @@ pub use self::{
         entry,
         toolkit::{self, Toolkit, micro::MicroChangeToolkit},
     },
-    service::{apply, gate, prompt},
+    service::{apply, prompt},
 };

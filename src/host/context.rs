@@ -9,15 +9,13 @@ use std::{
 };
 
 use super::{ApprovedTools, Calls, Orchestrators, Trust, callbacks::Agents};
-use crate::{
-    host::commitment::form,
-    service::{adapter::Adapters, gate::Rules},
-};
+use crate::{host::commitment::form, service::adapter::Adapters};
 use base::{
     error::{Code, Error},
     micro::tool_of,
     path::RepoPath,
 };
+use gate::Rules;
 use record::Runs;
 use system::{
     clock::Clock,

@@ -19,12 +19,12 @@ use super::{
     record_call::Answered,
     reply,
 };
-use crate::service::gate::Verdict;
 use base::{
     call::Call,
     error::{Code, Error},
     span::span,
 };
+use gate::Verdict;
 use system::clock::Stopwatch;
 
 impl Host<'_> {

@@ -12,16 +12,14 @@ use crate::{
         reply::{Recorded, pack_with, recorded, recorded_form, replies_with_contents},
         times,
     },
-    service::{
-        gate::{GateResult, Verdict, secrets},
-        llm::Transcript,
-    },
+    service::llm::Transcript,
 };
 use base::{
     call::{Call, tool_of_call},
     error::{Code, Error},
     span::span,
 };
+use gate::{GateResult, Verdict, secrets};
 use record::{
     Note, Permit,
     event::{self, AnsweredBy, CallTimes, Event, ExecTime, Intent, Prompted, Shown, Stored},

@@ -10,11 +10,11 @@ use super::{
     life::{history::Past, request::Origin},
     reply::recorded_form,
 };
-use crate::service::gate::{Rules, secrets};
 use base::{
     call::Call,
     error::{Code, Error},
 };
+use gate::{Rules, secrets};
 use record::{
     Chain, Draft, FileRef, Keeper, Note, RunFolder,
     event::{self, Confirmation},

@@ -16,8 +16,8 @@ use super::{
     change::patch::{Patch, Sides, makes_name},
     recorder::Recorder,
 };
-use crate::service::gate::{self, Rules, secrets};
 use base::{error::Error, path::RepoPath};
+use gate::{Rules, secrets};
 use record::{
     Draft, Keeper, Note, Permit, RunFolder,
     event::{Event, Stored},

@@ -7,13 +7,14 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::position;
-use crate::{host::times, service::gate::secrets};
+use crate::host::times;
 use base::{
     call::Call,
     error::{Code, Error},
     hash::Hasher,
     json,
 };
+use gate::secrets;
 use record::{
     Pack, Record, RunFolder,
     event::{self, Intent, Stored},

@@ -4,8 +4,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Commitment, agents::Agent};
-use crate::service::{gate::GateResult, llm::Usage};
+use crate::service::llm::Usage;
 use base::{call::Blob, diff::Stat, hash::Sha256};
+use gate::GateResult;
 
 /// Something that a run tells.
 #[derive(Clone, Debug, Serialize)]

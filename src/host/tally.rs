@@ -8,11 +8,11 @@ use tracing::Span;
 use super::{
     Event, Sink, agents::Registry, budget::Budget, change::attempts::Attempts, graphs::Graphs, unverified::Unverified,
 };
-use crate::service::gate::{Decision, GateResult, Verdict};
 use base::{
     call::Call,
     error::{Code, Error},
 };
+use gate::{Decision, GateResult, Verdict};
 use system::clock::Stopwatch;
 
 /// The data that is collected for the end of a run.

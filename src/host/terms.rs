@@ -15,7 +15,6 @@ use super::{
     redact::Redactor,
     reply_size::{ASK_FOR_LESS, too_large},
 };
-use crate::service::gate::{self, Decision, Offered, Rules, Subject, Text, Verdict};
 use base::{
     call::Call,
     diff::Stat,
@@ -23,6 +22,7 @@ use base::{
     json,
     span::span,
 };
+use gate::{Decision, Offered, Rules, Subject, Text, Verdict};
 use system::policy::{OnFailure, Policy};
 
 /// The terms of a run. All but its budgets stay as they are until it ends.

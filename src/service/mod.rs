@@ -8,6 +8,5 @@ pub mod assertion;
 pub mod code;
 pub mod edit;
 pub mod exec;
-pub mod gate;
 pub mod llm;
 pub mod prompt;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use nrv::service::gate::destructive::{Command, Rules, examine};
+use nrv::gate::destructive::{Command, Rules, examine};
 use serde::Deserialize;
 
 use crate::support::corpora;

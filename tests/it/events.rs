@@ -10,11 +10,9 @@ use std::{
 
 use nrv::{
     base::{call::Blob, hash::Sha256},
+    gate::{Decision, GateResult},
     host::{Commitment, Event, Maker, Work},
-    service::{
-        gate::{Decision, GateResult},
-        llm::Usage,
-    },
+    service::llm::Usage,
     system::schema::Schema,
 };
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use nrv::{
     base::hash::Sha256,
-    service::gate::{
+    gate::{
         Decision, GateResult, Rules, evaluate,
         jsonl::{self, Request},
     },

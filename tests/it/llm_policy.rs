@@ -4,7 +4,8 @@
 use nrv::{
     Call, Code, Context, Error, Host, Options, Policy, Position, Request, Silent, Workspace,
     base::call::Ask,
-    service::{gate, llm::dialect::PROVIDERS},
+    gate,
+    service::llm::dialect::PROVIDERS,
     system::policy::{Ceiling, DIALECTS, FILE},
 };
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use nrv::service::gate::secrets::{Rules, redact, scan};
+use nrv::gate::secrets::{Rules, redact, scan};
 use serde::Deserialize;
 
 use crate::support::corpora;

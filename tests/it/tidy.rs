@@ -10,7 +10,7 @@ mod source;
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
-use nrv::{base::error::Code, service::gate::GATES, system::schema::Schema};
+use nrv::{base::error::Code, gate::GATES, system::schema::Schema};
 
 use self::source::Source;
 use crate::repository;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use nrv::{
-    service::gate::{
+    gate::{
         Rules,
         jsonl::{self, Request},
     },
@@ -73,8 +73,7 @@ fn answered(vector: &Vector) -> (jsonl::Answer, Vec<String>) {
     let mut request: Request = serde_json::from_value(vector.request.clone()).unwrap();
     request.id = json!(vector.id);
     let answer = jsonl::answer(&request, &policy, &Rules::of(&policy).unwrap()).unwrap();
-    let objecting =
-        answer.verdict.results.iter().filter(|result| result.decision > nrv::service::gate::Decision::Allow);
+    let objecting = answer.verdict.results.iter().filter(|result| result.decision > nrv::gate::Decision::Allow);
     let gates = objecting.map(|result| result.gate_name.clone()).collect();
     (answer, gates)
 }

@@ -1,7 +1,7 @@
 //! The check of `nrv doctor` on command rules: their number, and those that allow more than they seem to.
 
-use crate::service::gate::destructive::runs_what_follows;
 use base::text::counted;
+use gate::destructive::runs_what_follows;
 use system::policy::{AllowedCommand, Policy};
 
 /// The advice on rules that allow everything.

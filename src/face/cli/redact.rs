@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::ci;
-use crate::service::gate::{Rules, secrets};
+use gate::{Rules, secrets};
 
 /// The rules of the workspace's policy, once it is read.
 static RULES: OnceLock<Arc<Rules>> = OnceLock::new();

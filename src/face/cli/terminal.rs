@@ -16,14 +16,12 @@ use super::{
     progress::Meter,
     redact, signals, table,
 };
-use crate::{
-    host::{Agent, AgentState, Answer, Event, Question, Sink, Work},
-    service::gate::GateResult,
-};
+use crate::host::{Agent, AgentState, Answer, Event, Question, Sink, Work};
 use base::{
     error::Error,
     text::{counted, escape, shortened},
 };
+use gate::GateResult;
 
 /// The most files that a question lists; the rest is only counted.
 const LISTED: usize = 20;

@@ -13,7 +13,7 @@ use crate::{
     face::report::{self, Report},
     host::{self, Context, Finished, Flags, Options, Silent, State, Trust},
     script::{self, Invocation, Loader, load, remote::Surroundings, session::Origin},
-    service::{exec::PrivateFolder, gate::secrets},
+    service::exec::PrivateFolder,
 };
 use base::{
     error::{Code, Error},
@@ -21,6 +21,7 @@ use base::{
     json,
     path::RepoPath,
 };
+use gate::secrets;
 use record::RunFolder;
 use system::{
     clock::Stopwatch,

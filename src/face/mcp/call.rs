@@ -27,12 +27,12 @@ use super::{
 use crate::{
     flow::tool::{find, text_of},
     host::{self, Context, Resumption, Ruling},
-    service::gate::Rules,
 };
 use base::{
     error::{Code, Error},
     hash::Sha256,
 };
+use gate::Rules;
 
 /// The longest name of a client that records keep, in characters.
 const NAME: usize = 100;

@@ -7,8 +7,8 @@ use super::{
     resource::of_path,
     wire::{redact, redacted},
 };
-use crate::service::gate::Rules;
 use base::error::Error;
+use gate::Rules;
 
 /// The result of a call that was answered; without a text of its own, the reply is the text.
 pub(super) fn replied(run: &str, reply: Value, text: Option<String>, rules: &Rules) -> CallToolResult {

@@ -8,15 +8,13 @@ use std::collections::BTreeMap;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value, json};
 
-use crate::{
-    host::{self, Asked, Context, Started},
-    service::gate::secrets,
-};
+use crate::host::{self, Asked, Context, Started};
 use base::{
     change::Stamp,
     error::{Code, Error},
     json,
 };
+use gate::secrets;
 use record::{Record, RunFolder};
 
 /// The type of an envelope's payload.

@@ -5,8 +5,8 @@ use super::{
     material::Material,
     model::{Confirmation, Decision},
 };
-use crate::service::gate::{self, GateResult};
 use base::hash::Sha256;
+use gate::GateResult;
 use record::{
     Record,
     event::{self, Event, Question, Shown},

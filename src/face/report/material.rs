@@ -8,11 +8,9 @@ use super::{
     format::{self, moment},
     model::{Fact, Waiting},
 };
-use crate::{
-    host::{self, Context},
-    service::gate::{Rules, secrets},
-};
+use crate::host::{self, Context};
 use base::{error::Error, hash::Sha256, path::RepoPath};
+use gate::{Rules, secrets};
 use record::{
     Pack, Record, RunFolder,
     event::{Asked, Event, FileRow, Input, RunEnd, RunStarted, Shown, Stored},

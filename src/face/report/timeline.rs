@@ -10,8 +10,8 @@ use super::{
     model::{Outside, Row, RowKind, Session},
     model_usage,
 };
-use crate::service::gate::Decision;
 use base::text::shortened;
+use gate::Decision;
 use record::{
     Record,
     event::{Call, Confinement, Event, ExecEnded, Ruling, RunEnd, RunResumed, Status, Transaction},

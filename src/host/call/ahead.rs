@@ -14,16 +14,14 @@ use crate::{
         change::{freshness::moment, pipeline::Pipeline},
         terms::Terms,
     },
-    service::{
-        adapter::{contract::Invocation, source::Source},
-        gate::Decision,
-    },
+    service::adapter::{contract::Invocation, source::Source},
 };
 use base::{
     call::{Call, Node, Run, Work},
     error::{Code, Error},
     path::{RepoPath, prefix},
 };
+use gate::Decision;
 use system::workspace::{Globs, View, parallel_map};
 
 /// The work of a node that can be done before its turn.

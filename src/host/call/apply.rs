@@ -13,10 +13,7 @@ use crate::{
         },
         terms::Terms,
     },
-    service::{
-        apply::{self, Proposed},
-        gate::Decision,
-    },
+    service::apply::{self, Proposed},
 };
 use base::{
     call::Call,
@@ -25,6 +22,7 @@ use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use gate::Decision;
 use system::policy::Refusal;
 
 /// The kind of this change in a confirmation, by which the policy can grant it.

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use anstream::adapter::strip_str;
 
-use crate::service::gate::secrets;
 use base::text::{counted, shortened};
+use gate::secrets;
 use system::process::sandbox::{Ended, Stream};
 
 /// How many lines of each stream are told.
@@ -61,7 +61,7 @@ pub(in crate::host) fn text(stream: &Stream) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::service::gate::Rules;
+    use gate::Rules;
 
     fn told(said: &str) -> Option<String> {
         let stream = Stream { head: said.as_bytes().to_vec(), length: said.len() as u64, ..Stream::default() };

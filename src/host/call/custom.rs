@@ -12,11 +12,9 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{
-    host::{Demand, Position},
-    service::gate::Offered,
-};
+use crate::host::{Demand, Position};
 use base::error::{Code, Error};
+use gate::Offered;
 use system::{schema::Schema, workspace::View};
 
 /// Namespaces that are reserved for nrv's own calls, now or in a later version.

@@ -2,16 +2,14 @@
 
 use serde_json::Value;
 
-use crate::{
-    host::terms::Terms,
-    service::gate::{self, Edit, Rules, Subject, Verdict, destructive},
-};
+use crate::host::terms::Terms;
 use base::{
     call::{Call, Command},
     diff,
     error::{Code, Error},
     path::RepoPath,
 };
+use gate::{Edit, Rules, Subject, Verdict, destructive};
 use system::{policy::Policy, workspace::View};
 
 /// Returns the verdict of the gates on a command, or on the use of a tool, that a script asks about; none for another call.

@@ -24,7 +24,6 @@ use crate::{
     service::{
         apply::Proposed,
         exec::{self, Done},
-        gate::secrets,
     },
 };
 use base::{
@@ -33,6 +32,7 @@ use base::{
     path::RepoPath,
     text::{escape, shortened},
 };
+use gate::secrets;
 use record::{
     FileRef, Note,
     event::{self, Confined, ExecEnded, ExecStarted, ExecTimes, Program},

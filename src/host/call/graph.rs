@@ -2,13 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    host::{
-        call::ahead::{declared, work_ahead},
-        change::pipeline::Pipeline,
-        terms::Terms,
-    },
-    service::gate::Decision,
+use crate::host::{
+    call::ahead::{declared, work_ahead},
+    change::pipeline::Pipeline,
+    terms::Terms,
 };
 use base::{
     call::{Call, Node, Work, check_nodes},
@@ -16,6 +13,7 @@ use base::{
     path::RepoPath,
     text::first_file,
 };
+use gate::Decision;
 use system::{
     policy::Refusal,
     workspace::{Globs, View},

@@ -2,16 +2,14 @@
 
 use serde_json::Value;
 
-use crate::{
-    host::{Event, Sink, tally::Tally},
-    service::gate::{Decision, GateResult},
-};
+use crate::host::{Event, Sink, tally::Tally};
 use base::{
     call::{Severity, Violation},
     error::{Code, Error},
     hash::Sha256,
     json,
 };
+use gate::{Decision, GateResult};
 use system::policy::Policy;
 
 /// The word in place of a gate's name.

@@ -9,18 +9,15 @@ use super::{
     ledger::Ledger,
     patch::Patch,
 };
-use crate::{
-    host::{
-        Answer, Event, Position, Question, Sink,
-        change::{
-            stored_proposal::StoredProposal,
-            subject::{CONFIRM, DTA_APPLY, FLAG, GATES, LOCK, PERSON, POLICY, Subject, WRITES},
-        },
-        life::request::Origin,
-        recorder::Recorder,
-        terms::Terms,
+use crate::host::{
+    Answer, Event, Position, Question, Sink,
+    change::{
+        stored_proposal::StoredProposal,
+        subject::{CONFIRM, DTA_APPLY, FLAG, GATES, LOCK, PERSON, POLICY, Subject, WRITES},
     },
-    service::gate::{Decision, GateResult, Verdict},
+    life::request::Origin,
+    recorder::Recorder,
+    terms::Terms,
 };
 use base::{
     call::Call,
@@ -31,6 +28,7 @@ use base::{
     span::span,
     text::{counted, escape},
 };
+use gate::{Decision, GateResult, Verdict};
 use record::event::{self, Confirmation};
 use system::{
     clock::{self, Stopwatch},

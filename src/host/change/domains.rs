@@ -2,12 +2,10 @@
 
 use crate::{
     host::agents::Agent,
-    service::{
-        adapter::{Adapter, Adapters},
-        gate::Domain,
-    },
+    service::adapter::{Adapter, Adapters},
 };
 use base::micro::tool_of;
+use gate::Domain;
 use system::policy::Policy;
 
 pub(super) fn owned(globs: &[&str]) -> Vec<String> {

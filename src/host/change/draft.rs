@@ -2,16 +2,14 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{
-    host::{Context, change::patch::Patch},
-    service::gate::GateResult,
-};
+use crate::host::{Context, change::patch::Patch};
 use base::{
     change::{ChangeSet, Content, Entry, Stamp},
     diff::Stat,
     error::Error,
     path::RepoPath,
 };
+use gate::GateResult;
 use system::{
     journal::{Target, check_case, preflight},
     workspace::{Overlay, View, parallel_map},

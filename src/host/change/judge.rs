@@ -1,11 +1,9 @@
 //! The first step: gates judge a change. Nothing is written, and nothing is paid for yet.
 
 use super::{patch::Patch, pipeline::Pipeline};
-use crate::{
-    host::{Position, recorder::Recorder},
-    service::gate::Verdict,
-};
+use crate::host::{Position, recorder::Recorder};
 use base::{change::ChangeSet, error::Error, hash::Sha256, span::span};
+use gate::Verdict;
 use record::{
     Note,
     event::{self, Event, JudgedPatch},

@@ -4,12 +4,12 @@ use std::{collections::BTreeSet, ops::Range};
 
 use serde_json::{Value, json};
 
-use crate::service::gate::Text;
 use base::{
     diff::{self, FilePatch, Kind, Lines, ParseOptions, Stat},
     hash::Sha256,
     path::RepoPath,
 };
+use gate::Text;
 use record::event::FileRow;
 
 /// A patch, and what each file has in it.

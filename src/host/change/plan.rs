@@ -10,10 +10,7 @@ use super::{
     draft::{Draft, Previewed},
     patch::Patch,
 };
-use crate::{
-    host::{Context, Finished, change::draft::Preview, terms::Terms},
-    service::gate::{Decision, GateResult},
-};
+use crate::host::{Context, Finished, change::draft::Preview, terms::Terms};
 use base::{
     call::{Blob, PlannedFile},
     change::{Change, Content, Entry},
@@ -23,6 +20,7 @@ use base::{
     json,
     path::RepoPath,
 };
+use gate::{Decision, GateResult};
 use record::event;
 
 /// The version of the form that plans have.

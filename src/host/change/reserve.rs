@@ -4,8 +4,9 @@ use super::{
     judge::{Judged, Submitted},
     pipeline::Pipeline,
 };
-use crate::{host::budget::Cost, service::gate::Verdict};
+use crate::host::budget::Cost;
 use base::{error::Error, span::span};
+use gate::Verdict;
 
 /// A change whose files, lines and bytes are reserved. They are given back if it never reaches the tree.
 pub struct Reserved<'c> {

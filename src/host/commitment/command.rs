@@ -11,13 +11,13 @@ use crate::{
     service::{
         assertion::{Command, Verdict},
         exec,
-        gate::{self, Decision, Rules, Subject},
     },
 };
 use base::{
     call::{Call, Run},
     error::{Code, Error},
 };
+use gate::{Decision, Rules, Subject};
 use record::event::Ran;
 use system::{
     journal::{self, Cleared},

@@ -23,7 +23,6 @@ use crate::{
     service::{
         apply,
         assertion::{self, Assertion, Baseline, Sight},
-        gate::Rules,
     },
 };
 use base::{
@@ -32,6 +31,7 @@ use base::{
     json,
     path::RepoPath,
 };
+use gate::Rules;
 use record::{
     Note, Pack,
     event::{CommitmentMade, Event, Maker},

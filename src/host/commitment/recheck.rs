@@ -19,15 +19,13 @@ use crate::{
         changed_since,
         life::outcome,
     },
-    service::{
-        assertion::{self, Assertion, Verdict},
-        gate::Rules,
-    },
+    service::assertion::{self, Assertion, Verdict},
 };
 use base::{
     error::{Code, Error},
     text::escape,
 };
+use gate::Rules;
 use record::{Record, RunFolder, event::RunEnd};
 use system::{clock::Stopwatch, policy::Policy};
 

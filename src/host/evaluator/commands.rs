@@ -9,8 +9,8 @@ use super::{
     evidence::{Evidence, MadeCall},
     measure::{Evaluator, Measured, found},
 };
-use crate::service::gate::{self, Decision, Rules, destructive};
 use base::{call::Command, error::Error};
+use gate::{Decision, Rules, destructive};
 use system::policy::Policy;
 
 /// See the module's documentation.

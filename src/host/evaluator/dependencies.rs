@@ -9,8 +9,9 @@ use super::{
     manifest,
     measure::{Evaluator, Measured, found},
 };
-use crate::{host::evaluator::manifest::Manifest, service::gate::Rules};
+use crate::host::evaluator::manifest::Manifest;
 use base::error::{Code, Error};
+use gate::Rules;
 use system::policy::{DependencyRule, Policy};
 
 /// See the module's documentation.

@@ -2,14 +2,12 @@
 
 use serde_json::json;
 
-use crate::{
-    host::evaluator::{
-        evidence::Evidence,
-        measure::{Evaluator, Measured, ratio},
-    },
-    service::gate::Rules,
+use crate::host::evaluator::{
+    evidence::Evidence,
+    measure::{Evaluator, Measured, ratio},
 };
 use base::error::Error;
+use gate::Rules;
 use record::event::Changes;
 use system::policy::Policy;
 

@@ -8,15 +8,12 @@ use super::{
     manifest::{Manifest, is_manifest},
     rework::{self, Changed, Step},
 };
-use crate::{
-    host::{
-        change::{draft::Draft, ledger::Ledger},
-        life::attempts::{BEGIN, END, detours},
-        recorder::Recorder,
-        tally::Tally,
-        terms::Terms,
-    },
-    service::gate::Decision,
+use crate::host::{
+    change::{draft::Draft, ledger::Ledger},
+    life::attempts::{BEGIN, END, detours},
+    recorder::Recorder,
+    tally::Tally,
+    terms::Terms,
 };
 use base::{
     change::{Entry, Stamp},
@@ -26,6 +23,7 @@ use base::{
     micro::tool_of,
     path::RepoPath,
 };
+use gate::Decision;
 use record::{
     Pack, Record, RunFolder,
     event::{self, Changes, Event, FileRow, JudgedPatch, Kind},

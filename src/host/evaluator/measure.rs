@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::{host::evaluator::evidence::Evidence, service::gate::Rules};
+use crate::host::evaluator::evidence::Evidence;
 use base::error::Error;
+use gate::Rules;
 use system::policy::Policy;
 
 /// The evaluator that says whether tests passed.

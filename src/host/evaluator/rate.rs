@@ -6,8 +6,8 @@ use super::{
     evidence::Evidence,
     measure::{Evaluator, Measured, ratio},
 };
-use crate::service::gate::Rules;
 use base::error::Error;
+use gate::Rules;
 use system::policy::Policy;
 
 /// See the module's documentation.

@@ -9,8 +9,8 @@ use super::{
     evidence::{Evidence, MadeCall},
     measure::{Evaluator, Measured, found},
 };
-use crate::service::gate::Rules;
 use base::error::Error;
+use gate::Rules;
 use system::policy::Policy;
 
 /// See the module's documentation.

@@ -4,26 +4,24 @@ use serde_json::{Value, json};
 use tracing::Span;
 
 use super::outcome::listed;
-use crate::{
-    host::{
-        Agent, Host, Preview, Sink,
-        change::{draft::Draft, ledger::Ledger},
-        evaluator::Evaluated,
-        life::{
-            finished::{self, Finished},
-            history,
-            request::Origin,
-        },
-        recorder::Recorder,
-        terms::Terms,
+use crate::host::{
+    Agent, Host, Preview, Sink,
+    change::{draft::Draft, ledger::Ledger},
+    evaluator::Evaluated,
+    life::{
+        finished::{self, Finished},
+        history,
+        request::Origin,
     },
-    service::gate::GateResult,
+    recorder::Recorder,
+    terms::Terms,
 };
 use base::{
     error::{Code, Error},
     hash::Sha256,
     span::span,
 };
+use gate::GateResult;
 use record::{
     FileRef, Head, Note, REPLIES,
     event::{Duration, Event, Free, Kind, RunEnd, Shown, State},

@@ -22,16 +22,14 @@ use crate::{
         reply::{as_value, recorded_form},
         times,
     },
-    service::{
-        apply,
-        gate::{Decision, GateResult},
-    },
+    service::apply,
 };
 use base::{
     call::{Call, tool_of_call},
     error::{Code, Error},
     json,
 };
+use gate::{Decision, GateResult};
 use record::{
     Note,
     event::{Checked, Event, How, Settled},

@@ -13,24 +13,21 @@ use super::{
     stale_reads::{self, Reading},
     start::check_flags,
 };
-use crate::{
-    host::{
-        self, Asked, Context, Finished, Flags, Host, Position, Sink, Started, State, Tape,
-        budget::{Budget, Deadline, Spent},
-        call::violation,
-        change::{
-            attempts::Attempts, confirmations::Confirmations, ledger::Ledger, proof, restored::restore_targets,
-            transaction::Transacted,
-        },
-        commitment,
-        evaluator::Evaluated,
-        life::history::ended_early,
-        perform,
-        recorder::Recorder,
-        terms::Terms,
-        wiring::run_span,
+use crate::host::{
+    self, Asked, Context, Finished, Flags, Host, Position, Sink, Started, State, Tape,
+    budget::{Budget, Deadline, Spent},
+    call::violation,
+    change::{
+        attempts::Attempts, confirmations::Confirmations, ledger::Ledger, proof, restored::restore_targets,
+        transaction::Transacted,
     },
-    service::gate::{Decision, Rules},
+    commitment,
+    evaluator::Evaluated,
+    life::history::ended_early,
+    perform,
+    recorder::Recorder,
+    terms::Terms,
+    wiring::run_span,
 };
 use base::{
     call::Call,
@@ -38,6 +35,7 @@ use base::{
     span::span,
     text::{counted, first_file},
 };
+use gate::{Decision, Rules};
 use record::{
     Chain, Keeper, Note, RunFolder,
     event::{Event, Place, Ruling, RunResumed, StaleRead, StaleReads},

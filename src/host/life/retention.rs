@@ -6,11 +6,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::pre_images::damaged_pre_images;
-use crate::{
-    host::{Context, State},
-    service::gate::secrets,
-};
+use crate::host::{Context, State};
 use base::error::{Code, Error};
+use gate::secrets;
 use record::{Exported, Head, RunFolder, Scope};
 use system::{clock, journal};
 

@@ -3,14 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{
-    host::{Asked, Flags, Request},
-    service::gate::secrets,
-};
+use crate::host::{Asked, Flags, Request};
 use base::{
     error::{Code, Error},
     hash::Sha256,
 };
+use gate::secrets;
 use record::{Keeper, RunFolder, named, packed_form};
 use system::policy::{self, BudgetCeiling, Policy};
 

@@ -14,7 +14,7 @@ use crate::{
         change::restored::pre_image,
         reply::{answer_of, as_value, packed_value, replies_with_contents},
     },
-    service::{adapter::contract::BaselineRecord, gate::Rules},
+    service::adapter::contract::BaselineRecord,
 };
 use base::{
     call::Call,
@@ -22,6 +22,7 @@ use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use gate::Rules;
 use record::{
     Record, RunFolder,
     event::{self, Event, StaleRead, Stored},

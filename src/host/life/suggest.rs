@@ -13,16 +13,14 @@ use super::{
     retention::began,
     statistics::{DAY_MS, stats},
 };
-use crate::{
-    host::{Broken, Context, change::render},
-    service::gate::{self, Decision, Rules, destructive},
-};
+use crate::host::{Broken, Context, change::render};
 use base::{
     call::Call,
     change::{Change, Content},
     error::Error,
     path::RepoPath,
 };
+use gate::{Decision, Rules, destructive};
 use system::{
     policy::{self, Objection, Policy},
     workspace::{Overlay, View},

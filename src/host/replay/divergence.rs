@@ -3,12 +3,12 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::service::gate::{Decision, Explained};
 use base::{
     diff::{self, Side},
     error::{Code, Error, Location},
     path::RepoPath,
 };
+use gate::{Decision, Explained};
 
 /// In what a replay and its record part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -9,8 +9,8 @@ use super::{
     place::{Stop, parted},
     steps::Step,
 };
-use crate::service::gate::secrets;
 use base::error::{Code, Error};
+use gate::secrets;
 use record::event::RunEnd;
 
 /// True for an error of the run as a whole, which is not the script's doing.

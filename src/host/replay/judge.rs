@@ -9,16 +9,14 @@ use super::{
     Judges, RuleAt,
     steps::Steps,
 };
-use crate::{
-    host::{agents::Registry, change::domains},
-    service::gate::{self, Decision, Explained, GateResult, Offered, Rules, Subject, Verdict, secrets},
-};
+use crate::host::{agents::Registry, change::domains};
 use base::{
     call::Call,
     diff::{Lines, Stat},
     error::{Code, Error},
     hash::Sha256,
 };
+use gate::{Decision, Explained, GateResult, Offered, Rules, Subject, Verdict, secrets};
 use record::{
     Pack, RunFolder,
     event::{self, FileRow, JudgedPatch, Shown},

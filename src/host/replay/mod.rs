@@ -30,14 +30,12 @@ use super::{
     perform,
     reply::{self, Recorded},
 };
-use crate::{
-    host::replay::place::{Stop, parted},
-    service::gate::{Decision, Rules},
-};
+use crate::host::replay::place::{Stop, parted};
 use base::{
     call::Call,
     error::{Code, Error, Location},
 };
+use gate::{Decision, Rules};
 use record::{
     Pack, Report, RunFolder, Seal,
     event::{RunResumed, Shown},

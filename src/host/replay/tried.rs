@@ -15,7 +15,7 @@ use super::{
     place::Place,
     steps::Made,
 };
-use crate::service::gate::{Decision, Verdict};
+use gate::{Decision, Verdict};
 use record::event::Confirmation;
 use system::policy::{Confirm, ConfirmMode};
 

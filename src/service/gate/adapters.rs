@@ -19,7 +19,7 @@ const APPROVED: &str = "adapters.approved";
 const STRICT_TOOLS: &str = "adapters.strict_tools";
 
 /// See the module's documentation.
-pub(super) struct Adapters;
+pub(crate) struct Adapters;
 
 impl Gate for Adapters {
     fn name(&self) -> &'static str {

@@ -9,7 +9,7 @@ use base::{
 use system::policy::Policy;
 
 /// See the module's documentation.
-pub(super) struct Calls;
+pub(crate) struct Calls;
 
 impl Gate for Calls {
     fn name(&self) -> &'static str {

@@ -6,7 +6,7 @@ use super::{Finding, Gate, Rules, Subject};
 use system::policy::Policy;
 
 /// See the module's documentation.
-pub(super) struct Exec;
+pub(crate) struct Exec;
 
 impl Gate for Exec {
     fn name(&self) -> &'static str {

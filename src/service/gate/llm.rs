@@ -6,7 +6,7 @@ use super::{Finding, Gate, Rules, Subject};
 use system::policy::Policy;
 
 /// See the module's documentation.
-pub(super) struct Llm;
+pub(crate) struct Llm;
 
 impl Gate for Llm {
     fn name(&self) -> &'static str {

@@ -30,11 +30,11 @@ mod whole_file;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use self::secret_texts::allowance;
 pub use self::{
     explain::{Explained, explain},
     parts::{Edit, Text},
     rules::Rules,
+    secret_texts::allowance,
     subject::{Domain, Offered, Subject},
 };
 pub use base::verdict::{Decision, GateResult};

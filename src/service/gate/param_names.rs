@@ -64,7 +64,7 @@ pub(super) const TARGETS: &[&str] = &["destination", "newpath", "to"];
 pub(super) const SOURCES: &[&str] = &["from", "oldpath", "source"];
 
 /// True if a name is one of those, in any spelling.
-pub(super) fn is(name: &str, known: &[&str]) -> bool {
+pub(crate) fn is(name: &str, known: &[&str]) -> bool {
     known.contains(&plain(name).as_str())
 }
 

@@ -150,7 +150,7 @@ fn name_finding(found: Found, usual: Decision, policy: &Policy) -> Finding {
 }
 
 /// The row of `gates.secrets.allow` that permits a finding and nothing else.
-pub(crate) fn allowance(rule: &str, path: Option<&RepoPath>, hash: &str) -> String {
+pub fn allowance(rule: &str, path: Option<&RepoPath>, hash: &str) -> String {
     let path = path.map(|path| format!("path = {}, ", toml_string(path))).unwrap_or_default();
     format!("{{ rule = \"{rule}\", {path}hash = \"{hash}\" }}")
 }

@@ -4,7 +4,7 @@ use proptest::{prelude::*, sample::subsequence};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::service::gate::{self, Decision, Domain, Offered, Rules, Subject};
+use crate::{Decision, Domain, Offered, Rules, Subject};
 use base::{
     call::{Call, Run},
     diff::{Lines, Stat},
@@ -85,7 +85,7 @@ fn decisions(policy: &Policy) -> Vec<Decision> {
     let mut all = Vec::new();
     for call in calls.iter().chain(&[read("b/x"), read("c/x")]) {
         let subject = Subject::Call { call, adapters: &existing, calls: &offered, tool: None };
-        all.push(gate::decide(&subject, policy, &rules).decision);
+        all.push(crate::decide(&subject, policy, &rules).decision);
     }
     let domains = [Domain { adapter: "link_updater".to_owned(), globs: vec!["**/*.html".to_owned()] }];
     for (path, added) in [("a/x", 1), ("a/x.html", 3), ("b/y", 5), ("c/x", 1), ("a/secret", 1)] {
@@ -93,15 +93,15 @@ fn decisions(policy: &Policy) -> Vec<Decision> {
         for adapter in [None, Some("link_updater")] {
             let subject =
                 Subject::Changes { files: &files, texts: &[], run_lines_so_far: 0, adapter, domains: &domains };
-            all.push(gate::decide(&subject, policy, &rules).decision);
+            all.push(crate::decide(&subject, policy, &rules).decision);
         }
     }
     for line in ["rm -rf /", "make x", "ls"] {
-        let command = gate::destructive::Command::Line(line);
-        all.push(gate::evaluate_command(command, policy, &rules).decision);
+        let command = crate::destructive::Command::Line(line);
+        all.push(crate::evaluate_command(command, policy, &rules).decision);
     }
     for tool in ["read", "write"] {
-        all.push(gate::evaluate_tool_use(tool, &json!({}), policy, &rules).decision);
+        all.push(crate::evaluate_tool_use(tool, &json!({}), policy, &rules).decision);
     }
     all
 }

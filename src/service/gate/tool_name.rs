@@ -90,7 +90,7 @@ pub(super) struct Deeds {
 
 impl Deeds {
     /// The actions by the name. Of `mcp__server__tool` only the tool's own name counts.
-    pub(super) fn of(tool: &str) -> Self {
+    pub(crate) fn of(tool: &str) -> Self {
         let own = tool.rsplit("__").next().unwrap_or(tool);
         let words = words(own);
         let says = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));

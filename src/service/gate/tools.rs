@@ -60,7 +60,7 @@ mod tests {
     use serde_json::Value;
 
     use super::{super::decide, *};
-    use crate::service::gate::destructive::Start;
+    use crate::destructive::Start;
     use base::call::Call;
     use system::policy::FILE;
 

@@ -15,6 +15,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("audit", &["audit"]),
     ("system", &["system"]),
     ("record", &["record"]),
+    ("gate", &["service", "gate"]),
 ];
 
 /// A file below `src/`.

@@ -6,14 +6,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Bench, arguments::EditArguments, exit_code, place, sarif};
-use crate::{
-    face::cli::{Here, output::Output},
-    service::gate::{self, Edit, Finding, Gate, Subject, Text, Verdict},
-};
+use crate::face::cli::{Here, output::Output};
 use base::{
     diff,
     error::{Code, Error},
 };
+use gate::{Edit, Finding, Gate, Subject, Text, Verdict};
 use system::workspace::{Globs, Workspace, parallel_map};
 
 /// A file that is judged.

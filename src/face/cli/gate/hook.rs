@@ -11,21 +11,19 @@ use std::{
 };
 
 use super::{Bench, GateArguments, MAX_INPUT, place, read_stdin};
-use crate::{
-    face::cli::{
-        Here,
-        output::{Output, json_line},
-    },
-    service::gate::{
-        Subject,
-        destructive::Start,
-        hook::{BLOCK, Question, Reply},
-    },
+use crate::face::cli::{
+    Here,
+    output::{Output, json_line},
 };
 use base::{
     error::{Code, Error},
     path::RepoPath,
     text,
+};
+use gate::{
+    Subject,
+    destructive::Start,
+    hook::{BLOCK, Question, Reply},
 };
 use system::process::guard;
 

@@ -16,8 +16,8 @@ pub(super) use self::{
     hook::{hook, watched},
 };
 use super::{Here, output::Output, run::parse_json};
-use crate::service::gate::{self, Decision, Rules, Subject, Verdict, destructive, jsonl};
 use base::error::{Code, Error};
+use gate::{Decision, Rules, Subject, Verdict, destructive, jsonl};
 use system::policy::Policy;
 
 /// The basis of verdicts: the policy, tightened on demand, and the rules.

@@ -2,10 +2,8 @@
 
 use serde_json::Value;
 
-use crate::{
-    face::cli::sarif::{self, Hit},
-    service::gate::{Decision, Finding, Gate},
-};
+use crate::face::cli::sarif::{self, Hit};
+use gate::{Decision, Finding, Gate};
 
 /// Makes one SARIF run over some files: each with a gate and its findings.
 pub(super) fn document<'a>(found: impl Iterator<Item = (&'a str, &'a dyn Gate, &'a [Finding])>) -> Value {

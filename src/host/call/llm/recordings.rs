@@ -15,12 +15,10 @@ use crate::{
         },
         life::history::Past,
     },
-    service::{
-        gate::secrets,
-        llm::{AUTHORED, Cassettes, Key, LlmRequest, Mode, Replies},
-    },
+    service::llm::{AUTHORED, Cassettes, Key, LlmRequest, Mode, Replies},
 };
 use base::error::{Code, Error};
+use gate::secrets;
 use record::{
     Note,
     event::{Event, LlmCassettes, LlmSent},

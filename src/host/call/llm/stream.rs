@@ -19,13 +19,14 @@ use crate::{
         recorder::Recorder,
         reply::recorded_form,
     },
-    service::{gate::Verdict, llm::Transcript},
+    service::llm::Transcript,
 };
 use base::{
     call::Call,
     error::{Code, Error},
     span::span,
 };
+use gate::Verdict;
 use record::{
     Note,
     event::{Event, LlmSeen},

@@ -7,15 +7,13 @@ use tracing::Span;
 
 use crate::{
     host::{Position, budget::Demand, call::llm::flight::Flight},
-    service::{
-        gate::Verdict,
-        llm::{Events, Transcript},
-    },
+    service::llm::{Events, Transcript},
 };
 use base::{
     call::Call,
     error::{Code, Error},
 };
+use gate::Verdict;
 use system::clock::Stopwatch;
 
 /// How many events are told at once.

@@ -115,7 +115,7 @@ fn is_store(name: &str, next: &str) -> bool {
 }
 
 /// True if an absolute path, or one of a home, leads into the folder of a person's trust.
-pub(in crate::service::gate) fn is_in_store(path: &str) -> bool {
+pub(crate) fn is_in_store(path: &str) -> bool {
     let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
     let told = |names: &[&str]| names.windows(2).any(|pair| is_store(pair[0], pair[1]));
     told(&names) || told(&folded(&names))

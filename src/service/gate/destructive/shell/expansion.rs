@@ -11,7 +11,7 @@ const MOST: usize = 64;
 const LONGEST: usize = 16 * 1024;
 
 /// The known values of variables, and outputs of commands.
-pub(in crate::service::gate::destructive) trait Values {
+pub(crate) trait Values {
     /// The value of a variable.
     fn variable(&self, name: &str) -> Option<&str>;
 
@@ -26,7 +26,7 @@ pub(in crate::service::gate::destructive) trait Values {
 const HIDDEN: [(char, char); 3] = [('{', '\u{f0000}'), (',', '\u{f0001}'), ('}', '\u{f0002}')];
 
 /// Appends the arguments that a word becomes.
-pub(in crate::service::gate::destructive) fn expand(word: &Word, values: &dyn Values, fields: &mut Vec<String>) {
+pub(crate) fn expand(word: &Word, values: &dyn Values, fields: &mut Vec<String>) {
     if let [Part::Text { text, quoted }] = word.parts.as_slice()
         && (*quoted || !text.contains('{'))
     {
@@ -67,7 +67,7 @@ pub(in crate::service::gate::destructive) fn expand(word: &Word, values: &dyn Va
 }
 
 /// The text of a word that is not split.
-pub(in crate::service::gate::destructive) fn joined(word: &Word, values: &dyn Values) -> String {
+pub(crate) fn joined(word: &Word, values: &dyn Values) -> String {
     let mut fields = Vec::new();
     expand(word, values, &mut fields);
     fields.join(" ")
