@@ -21,7 +21,7 @@ use std::{
 
 use nrv::{
     Context, Invocation, Options, Policy, Silent, Workspace,
-    service::llm::{
+    llm::{
         self, Capabilities, Http, LlmClient, LlmClientConfig, LlmRequest, LlmStreamEvent, Model, Wire, WireOptions,
         dialect,
     },

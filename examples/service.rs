@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use nrv::{
     Code, Error,
     host::Orchestrators,
-    service::llm::{
+    llm::{
         Capabilities, Finish, Http, Kind, LlmClientConfig, LlmRequest, LlmStreamEvent, Model, Piece, Post, Served,
         Service, Usage, client, dialect::Frame, failed,
     },

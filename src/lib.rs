@@ -61,7 +61,8 @@ pub use ::system;
 ///
 /// The service knows nothing of what stands above it. This is where a program finds both.
 pub mod llm {
-    pub use crate::{face::toolkit, service::llm::*};
+    pub use crate::face::toolkit;
+    pub use ::llm::*;
 }
 
 /// Micro-edits: requests, handles and outcomes as data, and the toolkit that makes them.

@@ -11,15 +11,13 @@ use serde_json::{Value, json};
 
 use crate::{
     host::{Context, Flags, Host, Options, Position, Request, Silent},
-    service::{
-        apply::{ApplyOptions, ApplyOutcome, ApplyStrategy},
-        llm::{Fence, parse_as},
-    },
+    service::apply::{ApplyOptions, ApplyOutcome, ApplyStrategy},
 };
 use base::{
     call::{Blob, Call, NamedPatch, Run, Strategy},
     error::{Code, Error},
 };
+use llm::{Fence, parse_as};
 use system::workspace::Workspace;
 
 /// The error of applying; nothing was applied.

@@ -164,7 +164,7 @@ use self::{
     terms::Terms,
     turn::Turn,
 };
-pub use crate::service::llm::Replies;
+pub use llm::Replies;
 use record::RunFolder;
 pub use record::event::{Evaluation, Flags, Input, Maker, Ruling, State};
 use system::policy::Policy;

@@ -3,16 +3,13 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{
-    host::{
-        Position,
-        budget::Cost,
-        life::request::Origin,
-        recorder::{Recorder, unrecorded},
-        reply::{Recorded, pack_with, recorded, recorded_form, replies_with_contents},
-        times,
-    },
-    service::llm::Transcript,
+use crate::host::{
+    Position,
+    budget::Cost,
+    life::request::Origin,
+    recorder::{Recorder, unrecorded},
+    reply::{Recorded, pack_with, recorded, recorded_form, replies_with_contents},
+    times,
 };
 use base::{
     call::{Call, tool_of_call},
@@ -20,6 +17,7 @@ use base::{
     span::span,
 };
 use gate::{GateResult, Verdict, secrets};
+use llm::Transcript;
 use record::{
     Note, Permit,
     event::{self, AnsweredBy, CallTimes, Event, ExecTime, Intent, Prompted, Shown, Stored},

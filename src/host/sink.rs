@@ -4,9 +4,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Commitment, agents::Agent};
-use crate::service::llm::Usage;
 use base::{call::Blob, diff::Stat, hash::Sha256};
 use gate::GateResult;
+use llm::Usage;
 
 /// Something that a run tells.
 #[derive(Clone, Debug, Serialize)]

@@ -8,5 +8,4 @@ pub mod assertion;
 pub mod code;
 pub mod edit;
 pub mod exec;
-pub mod llm;
 pub mod prompt;

@@ -4,7 +4,7 @@
 
 use std::{fs, io::Read, process::Command};
 
-use nrv::service::llm::Finish;
+use nrv::llm::Finish;
 use serde_json::{Value, json};
 
 use crate::{

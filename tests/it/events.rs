@@ -12,7 +12,7 @@ use nrv::{
     base::{call::Blob, hash::Sha256},
     gate::{Decision, GateResult},
     host::{Commitment, Event, Maker, Work},
-    service::llm::Usage,
+    llm::Usage,
     system::schema::Schema,
 };
 use serde_json::{Value, json};

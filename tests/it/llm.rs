@@ -18,13 +18,11 @@ use std::{
 use nrv::{
     Code, Error,
     face::toolkit,
-    service::{
-        apply::ApplyStrategy,
-        llm::{
-            self, Capabilities, Cassettes, Finish, Heuristic, Http, Kind, LlmClient, LlmClientConfig, LlmRequest,
-            LlmRequestBuilder, LlmStreamEvent, Mode, Model, Orchestrator, Reply, Retry, Wire, WireOptions, dialect,
-        },
+    llm::{
+        self, Capabilities, Cassettes, Finish, Heuristic, Http, Kind, LlmClient, LlmClientConfig, LlmRequest,
+        LlmRequestBuilder, LlmStreamEvent, Mode, Model, Orchestrator, Reply, Retry, Wire, WireOptions, dialect,
     },
+    service::apply::ApplyStrategy,
     system::net::{Cancel, Secret, Sender},
 };
 use serde_json::json;

@@ -9,7 +9,7 @@ use std::{
 
 use nrv::{
     Code, Error,
-    service::llm::{
+    llm::{
         self, Capabilities, Command, CommandOptions, Finish, Kind, LlmClientConfig, LlmRequest, Model, Orchestrator,
         Reply, Timeouts,
     },

@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path};
 
-use nrv::{Code, service::llm::Finish};
+use nrv::{Code, llm::Finish};
 use serde_json::{Value, json};
 
 use crate::support::{

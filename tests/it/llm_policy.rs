@@ -5,7 +5,7 @@ use nrv::{
     Call, Code, Context, Error, Host, Options, Policy, Position, Request, Silent, Workspace,
     base::call::Ask,
     gate,
-    service::llm::dialect::PROVIDERS,
+    llm::dialect::PROVIDERS,
     system::policy::{Ceiling, DIALECTS, FILE},
 };
 use serde_json::Value;

@@ -10,9 +10,7 @@ use std::{
 use nrv::{
     Code, Error,
     host::{Context, Options, Orchestrators, probe_provider, providers, reach_provider},
-    service::llm::{
-        self, Capabilities, Http, Kind, Orchestrator, Outgoing, Received, Transport, Wire, WireOptions, dialect,
-    },
+    llm::{self, Capabilities, Http, Kind, Orchestrator, Outgoing, Received, Transport, Wire, WireOptions, dialect},
     system::{
         net::{Cancel, Secret, Sender},
         workspace::Workspace,

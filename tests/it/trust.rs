@@ -4,7 +4,7 @@
 
 use std::{fs, io::Write, os::unix::fs::PermissionsExt, path::PathBuf};
 
-use nrv::service::llm::Finish;
+use nrv::llm::Finish;
 use serde_json::json;
 
 use crate::support::{

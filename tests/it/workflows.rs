@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, fs};
 
-use nrv::service::llm::Finish;
+use nrv::llm::Finish;
 use serde_json::{Value, json};
 
 use crate::{

@@ -15,9 +15,9 @@ use super::{
 use crate::{
     host::{Finished, Flags, Tape},
     script::{self, Invocation, Loaded, Tapes, cases},
-    service::llm::{Replies, counted_replies},
 };
 use base::error::{Code, Error};
+use llm::{Replies, counted_replies};
 use system::policy::Cassettes;
 
 pub(super) fn record(here: &Here, arguments: &RecordArguments, out: &mut Output) -> Result<u8, Error> {

@@ -9,12 +9,12 @@ use super::{Here, arguments::ScriptArguments, output::Output, target::Target};
 use crate::{
     host::{Finished, Tape},
     script::Tapes,
-    service::llm::counted_replies,
 };
 use base::{
     error::{Code, Error},
     path::{RepoPath, protected},
 };
+use llm::counted_replies;
 use system::policy::Cassettes;
 
 /// The longest file that is read as a recorded reply.

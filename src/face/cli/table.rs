@@ -12,12 +12,12 @@ use super::{
 use crate::{
     host::{Agent, Commitment, Overview, Question},
     script::{Listed, approval::Standing},
-    service::llm::{Capabilities, Usage},
 };
 use base::{
     error::Error,
     text::{counted, escape},
 };
+use llm::{Capabilities, Usage};
 use record::event::{Changes, RunEnd, RunStarted};
 
 /// The most paths of a run that are listed for people.

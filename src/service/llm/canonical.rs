@@ -20,7 +20,7 @@ pub struct Key {
 }
 
 /// The hash of a canonical value; `invalid_input` if it has an integer that can't be hashed exactly.
-pub(super) fn hash(value: &Value) -> Result<Sha256, Error> {
+pub(crate) fn hash(value: &Value) -> Result<Sha256, Error> {
     json::sha256(value)
 }
 

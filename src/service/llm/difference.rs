@@ -8,7 +8,7 @@ const SHOWN: usize = 80;
 
 /// One place where two values differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Difference {
+pub(crate) struct Difference {
     /// JSON Pointer to the place.
     pub(super) pointer: String,
     /// The recorded value; none if there was none.
@@ -79,7 +79,7 @@ fn shown(text: &str) -> String {
 }
 
 /// The value that differs in the fewest places, of equals the one whose texts are most alike, with the places.
-pub(super) fn nearest<'a, T>(
+pub(crate) fn nearest<'a, T>(
     asked: &Value,
     recorded: impl IntoIterator<Item = (T, &'a Value)>,
 ) -> Option<(T, Vec<Difference>)> {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 pub use base::error::model::{Kind, kind};
 use base::error::{Code, Error, model::of_kind};
-pub(super) use base::{
+pub(crate) use base::{
     error::model::{lasting, passing},
     text::quoted,
 };

@@ -31,7 +31,7 @@ enum Parser {
 
 impl<'a, R: Read> Frames<'a, R> {
     /// Reads from here.
-    pub(super) fn new(reader: R, framing: Framing, cancel: &'a Cancel) -> Self {
+    pub(crate) fn new(reader: R, framing: Framing, cancel: &'a Cancel) -> Self {
         let parser = match framing {
             Framing::Sse => Parser::Sse(Sse::default()),
             Framing::Ndjson => Parser::Ndjson(Ndjson::default()),

@@ -17,7 +17,7 @@ pub(super) struct Ndjson {
 
 impl Ndjson {
     /// Takes bytes, and returns the lines that they complete. Empty lines keep a connection alive.
-    pub(super) fn push(&mut self, mut bytes: &[u8], out: &mut Vec<Frame>) -> Result<(), Error> {
+    pub(crate) fn push(&mut self, mut bytes: &[u8], out: &mut Vec<Frame>) -> Result<(), Error> {
         loop {
             let end = memchr(b'\n', bytes);
             self.line.extend_from_slice(&bytes[..end.unwrap_or(bytes.len())]);
@@ -39,7 +39,7 @@ impl Ndjson {
     }
 
     /// Ends the last line if it lacks its line feed.
-    pub(super) fn finish(&mut self, out: &mut Vec<Frame>) -> Result<(), Error> {
+    pub(crate) fn finish(&mut self, out: &mut Vec<Frame>) -> Result<(), Error> {
         self.push(b"\n", out)
     }
 }

@@ -13,7 +13,7 @@ pub(super) struct Pieces(pub(super) Vec<usize>);
 
 impl Pieces {
     /// True if the pieces are unknown.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 

@@ -33,7 +33,7 @@ struct State {
 
 impl Queue {
     /// Adds an event, and waits while there are too many; an end never waits. After an end all events are dropped.
-    pub(super) fn push(&self, event: LlmStreamEvent) {
+    pub(crate) fn push(&self, event: LlmStreamEvent) {
         let size = match &event {
             LlmStreamEvent::Token { text } => text.len(),
             _ => 0,
@@ -54,7 +54,7 @@ impl Queue {
     }
 
     /// Takes all available events, and waits for the first; the result is empty only after the end was taken.
-    pub(super) fn take(&self) -> VecDeque<LlmStreamEvent> {
+    pub(crate) fn take(&self) -> VecDeque<LlmStreamEvent> {
         let waited = self.changed.wait_while(self.lock(), has_nothing);
         self.drain(waited.unwrap_or_else(PoisonError::into_inner))
     }

@@ -302,7 +302,7 @@ impl LlmRequestBuilder {
 }
 
 /// The error about a defective field of a request.
-pub(super) fn wrong(field: &str, message: impl Into<String>) -> Error {
+pub(crate) fn wrong(field: &str, message: impl Into<String>) -> Error {
     Error::new(Code::InvalidInput, message).detail("field", field)
 }
 

@@ -31,12 +31,12 @@ impl Scripted {
     }
 
     /// Answers with a status, headers and a body.
-    pub(super) fn answer(self, status: u16, headers: &[(&str, &str)], body: &str) -> Self {
+    pub(crate) fn answer(self, status: u16, headers: &[(&str, &str)], body: &str) -> Self {
         self.pieces(status, headers, vec![Ok(body)])
     }
 
     /// Answers 200 with a stream, in these pieces.
-    pub(super) fn stream(self, pieces: Vec<Result<&str, Failure>>) -> Self {
+    pub(crate) fn stream(self, pieces: Vec<Result<&str, Failure>>) -> Self {
         self.pieces(200, &[("content-type", "text/event-stream")], pieces)
     }
 
@@ -48,7 +48,7 @@ impl Scripted {
     }
 
     /// The URLs and bodies of the requests.
-    pub(super) fn asked(&self) -> Vec<(String, String)> {
+    pub(crate) fn asked(&self) -> Vec<(String, String)> {
         self.asked.lock().unwrap().clone()
     }
 }

@@ -163,7 +163,7 @@ mod tests {
     use std::{collections::BTreeMap, io::Cursor};
 
     use super::*;
-    use crate::service::llm::{Model, failed, kind};
+    use crate::{Model, failed, kind};
     use base::error::Code;
     use system::net::Secret;
 

@@ -1,6 +1,6 @@
 //! Faults of servers in every dialect: the right error, and nothing that looks like a reply.
 
-use nrv::service::llm::{self, Finish, Kind, LlmClient, LlmRequest, LlmStreamEvent, Timeouts};
+use nrv::llm::{self, Finish, Kind, LlmClient, LlmRequest, LlmStreamEvent, Timeouts};
 use serde_json::json;
 
 use super::{KEY, asking, client, request, wire};

@@ -2,7 +2,7 @@
 
 use nrv::{
     Code,
-    service::llm::{
+    llm::{
         self, Capabilities, Fence, Kind, LlmClient, LlmRequest, LlmRequestBuilder, LlmStreamEvent, Model, Tool,
         ToolChoice,
     },

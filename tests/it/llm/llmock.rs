@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use nrv::{
-    service::llm::{self, Kind, LlmRequest, Timeouts},
+    llm::{self, Kind, LlmRequest, Timeouts},
     system::net::{Cancel, Exchange, Method, Sender},
 };
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use std::fs;
 
 use nrv::{
     Context, Options, Workspace,
-    service::llm::{self, Finish},
+    llm::{self, Finish},
 };
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Unexpected behaviour of model servers, each as it was observed.
 
-use nrv::service::llm::{self, Finish, Kind, Tool, ToolChoice};
+use nrv::llm::{self, Finish, Kind, Tool, ToolChoice};
 use serde_json::{Value, json};
 
 use super::{asking, client, request, wire};

@@ -12,7 +12,7 @@ use nrv::{
     Answer, ApprovedTools, Calls, Context, CustomCall, Error, Event, Flags, Invocation, Options, Program, Question,
     Sink, State, Workspace,
     host::{Orchestrators, mcp_tools},
-    service::llm::{Capabilities, Finish, LlmRequest, Model, Orchestrator, Reply, ToolCall, ToolChoice},
+    llm::{Capabilities, Finish, LlmRequest, Model, Orchestrator, Reply, ToolCall, ToolChoice},
     system::net::Cancel,
 };
 use serde_json::{Value, json};

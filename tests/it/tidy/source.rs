@@ -16,6 +16,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("system", &["system"]),
     ("record", &["record"]),
     ("gate", &["service", "gate"]),
+    ("llm", &["service", "llm"]),
 ];
 
 /// A file below `src/`.

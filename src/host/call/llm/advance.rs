@@ -2,18 +2,16 @@
 
 use serde_json::Value;
 
-use crate::{
-    host::{
-        Event,
-        budget::Demand,
-        call::llm::{
-            flight::{Flight, TICK},
-            models::{Models, Requests},
-        },
+use crate::host::{
+    Event,
+    budget::Demand,
+    call::llm::{
+        flight::{Flight, TICK},
+        models::{Models, Requests},
     },
-    service::llm::{Key, LlmRequest, LlmStreamEvent},
 };
 use base::error::{Code, Error};
+use llm::{Key, LlmRequest, LlmStreamEvent};
 use record::{
     Note,
     event::{self, LlmTried},

@@ -5,15 +5,13 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{
-    host::call::llm::provider::Provider,
-    service::llm::{Capabilities, Kind, LlmRequest, Message, Model, Retry, Timeouts, Tool, ToolChoice, Workload},
-};
+use crate::host::call::llm::provider::Provider;
 use base::{
     call::Ask,
     error::{self, Code, Error},
     json::Keyed,
 };
+use llm::{Capabilities, Kind, LlmRequest, Message, Model, Retry, Timeouts, Tool, ToolChoice, Workload};
 
 /// Milliseconds to wait before another try, where neither the caller nor the server says how many.
 const WAIT_MS: u64 = 1000;
@@ -101,7 +99,7 @@ fn messages(ask: &Ask) -> Result<Vec<Message>, Error> {
         (Some(_), false) => {
             Err(wrong("prompt", "the request has a prompt and messages").hint("put the prompt into the messages"))
         }
-        (Some(prompt), true) => Ok(vec![Message::new(crate::service::llm::Role::User, prompt)]),
+        (Some(prompt), true) => Ok(vec![Message::new(llm::Role::User, prompt)]),
         (None, true) => Err(wrong("messages", "the request says nothing").hint("give a `prompt`, or `messages`")),
         (None, false) => Ok(messages),
     }

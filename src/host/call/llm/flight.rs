@@ -10,18 +10,16 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{
-    host::{
-        Position,
-        budget::{Demand, Rate},
-        call::llm::provider::Provider,
-    },
-    service::llm::{
-        self, Capabilities, Cassettes, Key, Kind, LlmClientConfig, LlmHandle, LlmRequest, LlmStream, LlmStreamEvent,
-        Orchestrator, Reply, Transcript, Usage,
-    },
+use crate::host::{
+    Position,
+    budget::{Demand, Rate},
+    call::llm::provider::Provider,
 };
 use base::error::{Code, Error};
+use llm::{
+    Capabilities, Cassettes, Key, Kind, LlmClientConfig, LlmHandle, LlmRequest, LlmStream, LlmStreamEvent,
+    Orchestrator, Reply, Transcript, Usage,
+};
 use system::{clock::Clock, net::Cancel, policy::LlmPrices};
 
 /// How often a wish to stop is looked for while nothing comes.

@@ -33,15 +33,13 @@ use crate::{
         budget::{Demand, Spent},
         call::llm::models::Requests,
     },
-    service::{
-        llm::{AUTHORED, Capabilities, Cassettes, LlmRequest, Model, Usage},
-        prompt,
-    },
+    service::prompt,
 };
 use base::{
     call::{Ask, Call},
     error::{Code, Error},
 };
+use llm::{AUTHORED, Capabilities, Cassettes, LlmRequest, Model, Usage};
 use record::{
     Note,
     event::{self, LlmSent, Reserved},

@@ -2,17 +2,15 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{
-    host::{
-        Sink,
-        call::llm::{provider::Provider, streams::Streams, tape::Tape},
-        recorder::Recorder,
-        terms::Terms,
-        turn::Turn,
-    },
-    service::llm::{Cassettes, Replies},
+use crate::host::{
+    Sink,
+    call::llm::{provider::Provider, streams::Streams, tape::Tape},
+    recorder::Recorder,
+    terms::Terms,
+    turn::Turn,
 };
 use base::hash::Sha256;
+use llm::{Cassettes, Replies};
 
 /// Who answers requests of a run, and what is on its way.
 #[derive(Default)]

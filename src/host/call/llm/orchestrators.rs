@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use crate::service::llm::{Capabilities, LlmRequest, Orchestrator, Reply};
 use base::error::Error;
+use llm::{Capabilities, LlmRequest, Orchestrator, Reply};
 use system::{
     net::Cancel,
     policy::{HEURISTIC, Policy},

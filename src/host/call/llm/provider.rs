@@ -18,15 +18,13 @@ use crate::{
             llm::orchestrators::{ADD, EMBEDDED, Orchestrators, is_any, names},
         },
     },
-    service::{
-        exec,
-        llm::{
-            Capabilities, Command, CommandOptions, Heuristic, Http, LlmRequest, Model, Orchestrator, Reply, Wire,
-            WireOptions, Written, dialect,
-        },
-    },
+    service::exec,
 };
 use base::error::{Code, Error, nearest};
+use llm::{
+    Capabilities, Command, CommandOptions, Heuristic, Http, LlmRequest, Model, Orchestrator, Reply, Wire, WireOptions,
+    Written, dialect,
+};
 use system::{
     net::{Cancel, Secret, is_loopback},
     policy::{HEURISTIC, LlmProvider, Policy},
@@ -324,8 +322,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::host::Options;
     use crate::host::call::llm::orchestrators::name;
-    use crate::{host::Options, service::llm::LlmRequest};
+    use llm::LlmRequest;
     use std::collections::BTreeMap;
     use system::{
         net::{Cancel, Way},
@@ -459,7 +458,7 @@ mod tests {
         };
         assert!(asked(&Policy::default()).unwrap().text.contains("link_updater"));
         let none = Policy::parse("adapters.approved = []", "nrv.toml").unwrap();
-        assert_eq!(crate::service::llm::kind(&asked(&none).unwrap_err()), Some(crate::service::llm::Kind::Refusal));
+        assert_eq!(llm::kind(&asked(&none).unwrap_err()), Some(llm::Kind::Refusal));
         let error = Provider::of(&place.context, &none, "heuristik").err().unwrap();
         assert_eq!((error.code(), error.hint_text()), (Code::NotFound, Some("did you mean `heuristic`?")));
     }
@@ -473,13 +472,8 @@ mod tests {
             Ok(Capabilities::new([("m".to_owned(), Model::default())]))
         }
 
-        fn answer(
-            &self,
-            _: &LlmRequest,
-            _: &Cancel,
-            _: &mut dyn FnMut(&str),
-        ) -> Result<crate::service::llm::Reply, Error> {
-            Ok(crate::service::llm::Reply::of_text("m", ""))
+        fn answer(&self, _: &LlmRequest, _: &Cancel, _: &mut dyn FnMut(&str)) -> Result<llm::Reply, Error> {
+            Ok(llm::Reply::of_text("m", ""))
         }
     }
 

@@ -5,11 +5,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::provider::Provider;
-use crate::{
-    host::{Context, call::llm::orchestrators},
-    service::llm::{Capabilities, Fence, Finish, LlmRequest, Timeouts, Usage, parse},
-};
+use crate::host::{Context, call::llm::orchestrators};
 use base::{error::Error, seed::Stream};
+use llm::{Capabilities, Fence, Finish, LlmRequest, Timeouts, Usage, parse};
 use system::{clock::Stopwatch, net::Cancel, schema::Schema};
 
 /// Tokens that a reply to a probe may have: models that think before they answer need some.

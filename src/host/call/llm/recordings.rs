@@ -6,19 +6,17 @@ use serde::{Deserialize, de::IntoDeserializer};
 use serde_json::json;
 
 use super::models::{Models, Requests};
-use crate::{
-    host::{
-        Context, Host, Position,
-        call::llm::{
-            orchestrators::{self, ADD, RECORD},
-            tape::Tape,
-        },
-        life::history::Past,
+use crate::host::{
+    Context, Host, Position,
+    call::llm::{
+        orchestrators::{self, ADD, RECORD},
+        tape::Tape,
     },
-    service::llm::{AUTHORED, Cassettes, Key, LlmRequest, Mode, Replies},
+    life::history::Past,
 };
 use base::error::{Code, Error};
 use gate::secrets;
+use llm::{AUTHORED, Cassettes, Key, LlmRequest, Mode, Replies};
 use record::{
     Note,
     event::{Event, LlmCassettes, LlmSent},

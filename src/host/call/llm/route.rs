@@ -26,7 +26,7 @@ pub(in crate::host) fn judged<'c>(policy: &Policy, added: &Orchestrators, call: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::service::llm::Heuristic;
+    use llm::Heuristic;
     use system::policy::FILE;
 
     #[test]

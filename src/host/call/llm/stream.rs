@@ -9,17 +9,14 @@ use serde_json::Value;
 use tracing::field::Empty;
 
 use super::{flight::Flight, models::Requests};
-use crate::{
-    host::{
-        Host, Position, Sink,
-        budget::Cost,
-        call::llm::streams::{BATCH, Left, Live, Open, Told, no_such_stream},
-        life::history::check_same,
-        record_call::Answered,
-        recorder::Recorder,
-        reply::recorded_form,
-    },
-    service::llm::Transcript,
+use crate::host::{
+    Host, Position, Sink,
+    budget::Cost,
+    call::llm::streams::{BATCH, Left, Live, Open, Told, no_such_stream},
+    life::history::check_same,
+    record_call::Answered,
+    recorder::Recorder,
+    reply::recorded_form,
 };
 use base::{
     call::Call,
@@ -27,6 +24,7 @@ use base::{
     span::span,
 };
 use gate::Verdict;
+use llm::Transcript;
 use record::{
     Note,
     event::{Event, LlmSeen},
@@ -213,7 +211,7 @@ fn broken_off(recorder: &Recorder<'_>, position: &Position, call: &Call) -> Resu
         }
     }
     Ok(told.map(|mut told| {
-        told.fail(&crate::service::llm::broken_off());
+        told.fail(&llm::broken_off());
         told
     }))
 }

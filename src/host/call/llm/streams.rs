@@ -5,15 +5,13 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::Value;
 use tracing::Span;
 
-use crate::{
-    host::{Position, budget::Demand, call::llm::flight::Flight},
-    service::llm::{Events, Transcript},
-};
+use crate::host::{Position, budget::Demand, call::llm::flight::Flight};
 use base::{
     call::Call,
     error::{Code, Error},
 };
 use gate::Verdict;
+use llm::{Events, Transcript};
 use system::clock::Stopwatch;
 
 /// How many events are told at once.

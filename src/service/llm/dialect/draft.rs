@@ -145,18 +145,18 @@ impl Draft {
     }
 
     /// True if the server said that this is all.
-    pub(in crate::service::llm) fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.has_ended
     }
 
     /// The text that came since this was asked before.
-    pub(in crate::service::llm) fn news(&mut self) -> Option<&str> {
+    pub(crate) fn news(&mut self) -> Option<&str> {
         let from = std::mem::replace(&mut self.passed_on, self.text.len());
         self.text.get(from..).filter(|news| !news.is_empty())
     }
 
     /// The reply, if it is all there.
-    pub(in crate::service::llm) fn into_reply(self, request: &LlmRequest, ignored: &[&str]) -> Result<Reply, Error> {
+    pub(crate) fn into_reply(self, request: &LlmRequest, ignored: &[&str]) -> Result<Reply, Error> {
         let Some(finish) = self.finish.filter(|_| self.has_ended) else {
             return Err(passing(Kind::Truncated, "the reply ended without its last event"));
         };

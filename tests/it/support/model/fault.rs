@@ -4,7 +4,7 @@
 
 use nrv::{
     Code,
-    service::llm::{Finish, Kind},
+    llm::{Finish, Kind},
 };
 
 use super::{form, server::Answer};

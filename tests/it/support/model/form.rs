@@ -1,6 +1,6 @@
 //! Replies, errors and lists of models as a server of each dialect writes them.
 
-use nrv::service::llm::{Finish, dialect};
+use nrv::llm::{Finish, dialect};
 use serde_json::{Value, json};
 
 /// The names of all dialects.
