@@ -9,7 +9,7 @@ use comrak::{Arena, nodes::NodeValue, parse_document};
 use nrv::{
     Adapter, Adapters, Call, Change, ChangeSet, Content, Context, Error, Flags, Host, Options, Position, Request,
     Silent, Workspace,
-    service::adapter::{
+    adapter::{
         self,
         contract::{Baseline, Counted, Counts, Failure, FileHash, Invocation, Proposal},
         counts::{COUNTS_MATCH, Compare},

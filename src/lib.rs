@@ -44,6 +44,7 @@
 
 #![deny(missing_docs)]
 
+pub use ::adapter;
 #[doc(hidden)]
 pub use ::base;
 pub mod face;
@@ -529,7 +530,7 @@ pub use self::script::run_file;
 /// assert_eq!(error.map(|error| error.code()), Some(Code::NotFound));
 /// # Ok::<(), nrv::Error>(())
 /// ```
-pub use self::service::adapter::Adapters;
+pub use ::adapter::Adapters;
 
 /// Settings with their compiled globs, and where each setting comes from.
 ///

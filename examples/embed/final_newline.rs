@@ -4,7 +4,7 @@
 
 use nrv::{
     Adapter, Change, ChangeSet, Code, Content, Error,
-    service::adapter::{
+    adapter::{
         Context,
         contract::{Baseline, Counted, Counts, Failure, FileHash, Invocation, Proposal},
         envelope::FILES,

@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicBool;
 
 use nrv::{
     Adapter,
-    base::{change::Content, path::RepoPath},
-    service::adapter::{
+    adapter::{
         self,
         evidence::{Evidence, Images},
     },
+    base::{change::Content, path::RepoPath},
     system::workspace::{Overlay, View, Workspace},
 };
 use nrv_fuzz::fuzz_target;

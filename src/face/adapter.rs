@@ -5,7 +5,7 @@
 /// ```
 /// use nrv::{
 ///     Adapter, Adapters, ChangeSet, Error,
-///     service::adapter::{
+///     adapter::{
 ///         Context,
 ///         contract::{Baseline, Counted, Counts, Invocation, Proposal},
 ///         evidence::{Evidence, Measured},
@@ -47,4 +47,4 @@
 /// assert_eq!(adapters.find("idle")?.summary(), "change nothing");
 /// # Ok::<(), nrv::Error>(())
 /// ```
-pub use crate::service::adapter::Adapter;
+pub use adapter::Adapter;

@@ -6,14 +6,12 @@ use std::process::ExitCode;
 
 use crate::{
     script::{guest, own},
-    service::{
-        adapter::{
-            Adapters,
-            source::Kind,
-            verify::{self, Request},
-        },
-        assertion::check,
-    },
+    service::assertion::check,
+};
+use adapter::{
+    Adapters,
+    source::Kind,
+    verify::{self, Request},
 };
 use system::process::{Isolation, lockdown, sandbox};
 

@@ -3,10 +3,8 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use super::{Position, budget::Demand, change::freshness::Seen};
-use crate::service::{
-    adapter::contract::{Invocation, Proposal},
-    exec::Done,
-};
+use crate::service::exec::Done;
+use adapter::contract::{Invocation, Proposal};
 use base::{call::Run, error::Error, path::RepoPath};
 use system::{
     policy::{self, Allowance},

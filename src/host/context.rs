@@ -9,7 +9,8 @@ use std::{
 };
 
 use super::{ApprovedTools, Calls, Orchestrators, Trust, callbacks::Agents};
-use crate::{host::commitment::form, service::adapter::Adapters};
+use crate::host::commitment::form;
+use adapter::Adapters;
 use base::{
     error::{Code, Error},
     micro::tool_of,

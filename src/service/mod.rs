@@ -2,7 +2,6 @@
 //!
 //! No service performs a change, and none knows another.
 
-pub mod adapter;
 pub mod apply;
 pub mod assertion;
 pub mod code;

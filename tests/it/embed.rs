@@ -13,13 +13,14 @@ use std::{
 
 use nrv::{
     Adapter, Adapters, Call, Calls, Change, ChangeSet, Code, Content, Context, CustomCall, Error, Finished, Flags,
-    Host, Invocation, Options, Policy, Position, Program, Request, Silent, State, Workspace, host,
-    script::guest::bindings,
-    service::adapter::{
+    Host, Invocation, Options, Policy, Position, Program, Request, Silent, State, Workspace,
+    adapter::{
         self,
         contract::{Baseline, Counts, FileHash, Proposal},
         evidence::{Evidence, Measured},
     },
+    host,
+    script::guest::bindings,
 };
 use serde_json::{Value, json};
 

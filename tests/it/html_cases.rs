@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use html5gum::{DefaultEmitter, Token, Tokenizer};
-use nrv::{base::error::Code, service::adapter::jsonl};
+use nrv::{adapter::jsonl, base::error::Code};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use nrv::service::adapter::jsonl;
+use nrv::adapter::jsonl;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

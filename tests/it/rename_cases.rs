@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use nrv::service::adapter::jsonl;
+use nrv::adapter::jsonl;
 use serde::Deserialize;
 use serde_json::json;
 

@@ -18,8 +18,8 @@ use crate::{
         approval::{self, FILE, Lock, NAMESPACE, PIN_TRUST, Pin, PinnedAdapter, PinnedTrust, Standing},
         own, pack,
     },
-    service::adapter::source::Source,
 };
+use adapter::source::Source;
 use base::{
     error::{Code, Error},
     path::RepoPath,

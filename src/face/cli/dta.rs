@@ -16,11 +16,9 @@ use super::{
 use crate::{
     host::{self, Host, Position, Request},
     script::approval,
-    service::{
-        adapter::{self, jsonl},
-        exec::PrivateFolder,
-    },
+    service::exec::PrivateFolder,
 };
+use adapter::jsonl;
 use base::{
     call::Call,
     error::{Code, Error},

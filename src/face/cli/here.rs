@@ -17,8 +17,8 @@ use super::{
 use crate::{
     host::{self, CI, Context, Options, Progress, Started},
     script::{approval, own},
-    service::adapter::Adapters,
 };
+use adapter::Adapters;
 use base::{
     error::{Code, Error},
     path::RepoPath,

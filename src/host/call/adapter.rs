@@ -13,31 +13,29 @@ use super::{
     verifier::{verify_applied, verify_proposed},
     withheld,
 };
-use crate::{
-    host::{
-        Context, Event, Position, Work,
-        change::{
-            commit::Committed,
-            confirm::{altered, subject_of},
-            freshness::{Seen, moment},
-            judge::Submitted,
-            pipeline::{Pipeline, Proof},
-            rebuild_proposal::recall_proposal,
-            stored_proposal::StoredProposal,
-            subject::Subject,
-            transaction::Transacted,
-            verify::Verified,
-        },
-        recorder::Recorder,
-        terms::Terms,
+use crate::host::{
+    Context, Event, Position, Work,
+    change::{
+        commit::Committed,
+        confirm::{altered, subject_of},
+        freshness::{Seen, moment},
+        judge::Submitted,
+        pipeline::{Pipeline, Proof},
+        rebuild_proposal::recall_proposal,
+        stored_proposal::StoredProposal,
+        subject::Subject,
+        transaction::Transacted,
+        verify::Verified,
     },
-    service::adapter::{
-        self, Adapter,
-        contract::{BaselineRecord, Invocation, Mode, Phase, Proposal},
-        envelope,
-        source::Source,
-        verify::Report,
-    },
+    recorder::Recorder,
+    terms::Terms,
+};
+use adapter::{
+    Adapter,
+    contract::{BaselineRecord, Invocation, Mode, Phase, Proposal},
+    envelope,
+    source::Source,
+    verify::Report,
 };
 use base::{
     error::{Code, Error},

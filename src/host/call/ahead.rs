@@ -7,15 +7,13 @@ use super::{
     adapter::{invocation, propose},
     exec,
 };
-use crate::{
-    host::{
-        Position,
-        ahead::Early,
-        change::{freshness::moment, pipeline::Pipeline},
-        terms::Terms,
-    },
-    service::adapter::{contract::Invocation, source::Source},
+use crate::host::{
+    Position,
+    ahead::Early,
+    change::{freshness::moment, pipeline::Pipeline},
+    terms::Terms,
 };
+use adapter::{contract::Invocation, source::Source};
 use base::{
     call::{Call, Node, Run, Work},
     error::{Code, Error},

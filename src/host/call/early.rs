@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::{
-    host::{
-        ahead::Early,
-        change::{freshness::Seen, pipeline::Pipeline},
-    },
-    service::adapter::contract::{Invocation, Proposal},
+use crate::host::{
+    ahead::Early,
+    change::{freshness::Seen, pipeline::Pipeline},
 };
+use adapter::contract::{Invocation, Proposal};
 use base::{error::Error, path::RepoPath};
 
 /// Takes the proposal that was made for the call that is answered now, unless it would be another one: a file that it looked at has

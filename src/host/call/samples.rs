@@ -7,14 +7,12 @@ use std::sync::atomic::AtomicBool;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::{
-    host::{
-        Context,
-        change::{pipeline::Pipeline, stored_proposal::StoredProposal},
-        context::check_stop,
-    },
-    service::adapter::contract::{Failure, Invocation, Verdict},
+use crate::host::{
+    Context,
+    change::{pipeline::Pipeline, stored_proposal::StoredProposal},
+    context::check_stop,
 };
+use adapter::contract::{Failure, Invocation, Verdict};
 use base::{error::Error, seed};
 use record::FileRef;
 use system::{

@@ -13,15 +13,13 @@ use crate::{
         life::attempts::detours,
         terms::Terms,
     },
-    service::{
-        adapter::{
-            contract::{BaselineRecord, Failure, Verdict},
-            evidence::{HASHES_MATCH, NOTHING_ELSE_CHANGED},
-            source::{Kind, Source},
-            verify::{ArtifactRef, Contents, Report, Request},
-        },
-        exec,
-    },
+    service::exec,
+};
+use adapter::{
+    contract::{BaselineRecord, Failure, Verdict},
+    evidence::{HASHES_MATCH, NOTHING_ELSE_CHANGED},
+    source::{Kind, Source},
+    verify::{ArtifactRef, Contents, Report, Request},
 };
 use base::{
     error::{Code, Error},

@@ -1,9 +1,7 @@
 //! The globs of the files that each adapter owns.
 
-use crate::{
-    host::agents::Agent,
-    service::adapter::{Adapter, Adapters},
-};
+use crate::host::agents::Agent;
+use adapter::{Adapter, Adapters};
 use base::micro::tool_of;
 use gate::Domain;
 use system::policy::Policy;

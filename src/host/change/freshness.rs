@@ -3,10 +3,8 @@
 //! Files are looked at from outside first, and read again only if they may have changed: nothing sets back the moment at
 //! which the system last saw a file change.
 
-use crate::{
-    host::{recorder::Recorder, terms::Terms},
-    service::adapter::contract::FileHash,
-};
+use crate::host::{recorder::Recorder, terms::Terms};
+use adapter::contract::FileHash;
 use base::{
     error::{Code, Error},
     text::first_file,

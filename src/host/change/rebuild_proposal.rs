@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use super::{freshness::Seen, patch::Patch};
 use crate::{
     host::{Context, change::stored_proposal::StoredProposal, recorder::Recorder},
-    service::{
-        adapter::contract::{Baseline, BaselineRecord, ManifestRecord, Proposal},
-        apply,
-    },
+    service::apply,
 };
+use adapter::contract::{Baseline, BaselineRecord, ManifestRecord, Proposal};
 use base::{
     call::{Blob, Call, PlannedFile},
     change::{Change, ChangeSet, Content, Entry},

@@ -2,18 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    host::{
-        Event, Work,
-        change::{
-            confirmations::files_before,
-            freshness::Seen,
-            patch::Patch,
-            subject::{DTA_APPLY, Subject},
-        },
+use crate::host::{
+    Event, Work,
+    change::{
+        confirmations::files_before,
+        freshness::Seen,
+        patch::Patch,
+        subject::{DTA_APPLY, Subject},
     },
-    service::adapter::contract::{Invocation, Proposal},
 };
+use adapter::contract::{Invocation, Proposal};
 use base::{diff::Stat, error::Error, json};
 use record::FileRef;
 

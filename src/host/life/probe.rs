@@ -3,13 +3,8 @@
 use serde_json::json;
 
 use super::recover::leftovers;
-use crate::{
-    host::{Context, Options, call::verifier::ask},
-    service::adapter::{
-        self,
-        verify::{ArtifactRef, Contents, Request},
-    },
-};
+use crate::host::{Context, Options, call::verifier::ask};
+use adapter::verify::{ArtifactRef, Contents, Request};
 use base::{
     error::{Code, Error},
     hash::Sha256,

@@ -7,11 +7,9 @@ use serde_json::Value;
 
 use crate::{
     host::{Context, Flags},
-    service::{
-        adapter::{self, contract::Mode},
-        apply,
-    },
+    service::apply,
 };
+use adapter::contract::Mode;
 use base::{
     call::Call,
     error::Error,

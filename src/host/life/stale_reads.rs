@@ -7,15 +7,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::{Value, json};
 
 use super::history::{Past, is_same};
-use crate::{
-    host::{
-        Context,
-        call::{files::Files, prompt::MADE},
-        change::restored::pre_image,
-        reply::{answer_of, as_value, packed_value, replies_with_contents},
-    },
-    service::adapter::contract::BaselineRecord,
+use crate::host::{
+    Context,
+    call::{files::Files, prompt::MADE},
+    change::restored::pre_image,
+    reply::{answer_of, as_value, packed_value, replies_with_contents},
 };
+use adapter::contract::BaselineRecord;
 use base::{
     call::Call,
     change::Stamp,

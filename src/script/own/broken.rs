@@ -1,6 +1,6 @@
 //! An adapter that can't be used: it has a name and an error.
 
-use crate::service::adapter::{
+use adapter::{
     Adapter, Context,
     contract::{Counted, Invocation, Proposal},
     evidence::{Evidence, Measured},

@@ -7,7 +7,7 @@ use serde::{
     de::{Error, MapAccess, Visitor},
 };
 
-use crate::service::adapter::{
+use adapter::{
     contract::Counts,
     envelope,
     survey::{FILES_IGNORED, FILES_SCANNED, FILES_SKIPPED},

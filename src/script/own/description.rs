@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use serde_json::{Value, json};
 
 use super::{counts, expectation::Relation};
-use crate::service::adapter::{contract::Counted, envelope};
+use adapter::{contract::Counted, envelope};
 use base::error::{Code, Error, nearest};
 use system::{schema::Schema, workspace::Globs};
 

@@ -2,7 +2,7 @@
 //!
 //! A relation is `SUM OPERATOR SUM`. A sum has terms with `+` between them, and a term is `after.NAME`, `baseline.NAME` or a number.
 
-use crate::service::adapter::contract::Counts;
+use adapter::contract::Counts;
 
 /// A comparison of two sums.
 type Comparison = fn(&u128, &u128) -> bool;

@@ -17,18 +17,16 @@ use super::{
     rhai::RhaiAdapter,
     words,
 };
-use crate::{
-    script::{
-        Checked,
-        approval::{FILE, PinnedAdapter},
-        guest,
-        session::{Origin, Worker},
-    },
-    service::adapter::{
-        ADAPTERS, Adapter, Adapters,
-        source::{Kind, Program as ProgramSource, Source},
-        verify::Request,
-    },
+use crate::script::{
+    Checked,
+    approval::{FILE, PinnedAdapter},
+    guest,
+    session::{Origin, Worker},
+};
+use adapter::{
+    ADAPTERS, Adapter, Adapters,
+    source::{Kind, Program as ProgramSource, Source},
+    verify::Request,
 };
 use base::{
     error::{Code, Error},

@@ -12,7 +12,7 @@ use super::{
     heap::Heap,
     propose::{FILES, LARGEST, functions_input},
 };
-use crate::service::adapter::{
+use adapter::{
     Context,
     contract::{Counts, Failure, Invocation},
     counts::{self, COUNTS_MATCH, Compare},

@@ -23,15 +23,13 @@ use super::{
     measure::{self, Measurer},
     propose::{self, Work},
 };
-use crate::service::{
-    adapter::{
-        Adapter, Context,
-        contract::{Counted, Counts, Invocation, Proposal},
-        deadline::Deadline,
-        evidence::{Evidence, Measured},
-        source::{Program as Described, Source},
-    },
-    exec::{PrivateFolder, look_up},
+use crate::service::exec::{PrivateFolder, look_up};
+use adapter::{
+    Adapter, Context,
+    contract::{Counted, Counts, Invocation, Proposal},
+    deadline::Deadline,
+    evidence::{Evidence, Measured},
+    source::{Program as Described, Source},
 };
 use base::{
     batch::{Answer, Batch, Body, File, Phase},

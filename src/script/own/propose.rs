@@ -12,7 +12,7 @@ use super::{
     description::Description,
     heap::{BYTES, Heap},
 };
-use crate::service::adapter::{
+use adapter::{
     Context,
     contract::{Baseline, Counts, FileHash, Invocation, Proposal, Skipped},
     deadline::Deadline,

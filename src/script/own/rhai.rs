@@ -7,17 +7,15 @@ use super::{
     measure::{self, Measurer},
     propose::{self, Work},
 };
-use crate::{
-    script::{
-        guest::{adapter as guest, adapter::Side},
-        session::{Origin, Worker},
-    },
-    service::adapter::{
-        Adapter, Context,
-        contract::{Counted, Counts, Invocation, Proposal},
-        evidence::{Evidence, Measured},
-        source::Source,
-    },
+use crate::script::{
+    guest::{adapter as guest, adapter::Side},
+    session::{Origin, Worker},
+};
+use adapter::{
+    Adapter, Context,
+    contract::{Counted, Counts, Invocation, Proposal},
+    evidence::{Evidence, Measured},
+    source::Source,
 };
 use base::{
     batch::{Answer, Batch},

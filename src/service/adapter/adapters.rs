@@ -72,12 +72,12 @@ impl Adapters {
 
     /// The same, where no source of a user runs that is not approved: neither that of a file nor that of a record.
     #[must_use]
-    pub(crate) fn approved_only(self) -> Self {
+    pub fn approved_only(self) -> Self {
         Adapters { approved_only: true, ..self }
     }
 
     /// True where no source of a user runs that is not approved.
-    pub(crate) fn are_approved_only(&self) -> bool {
+    pub fn are_approved_only(&self) -> bool {
         self.approved_only
     }
 
@@ -137,7 +137,7 @@ fn is_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::service::adapter::{
+    use crate::{
         Context,
         contract::{Counted, Invocation, Proposal},
         evidence::{Evidence, Measured},

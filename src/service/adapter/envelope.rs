@@ -134,7 +134,7 @@ mod tests {
     /// With `NRV_BLESS` the schemas are written anew.
     #[test]
     fn the_shipped_schemas_are_those_of_the_adapters() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../schemas");
         for adapter in ADAPTERS {
             let sides = [("input", input_schema(*adapter).unwrap()), ("output", output_schema(*adapter))];
             for (side, schema) in sides {

@@ -28,7 +28,7 @@ mod code_agreement;
 use serde_json::Value;
 
 pub use self::{adapters::Adapters, context::Context};
-use crate::service::adapter::{
+use crate::{
     contract::{Counted, Invocation, Proposal},
     evidence::{Evidence, Measured},
     source::Source,

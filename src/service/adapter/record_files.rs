@@ -23,7 +23,7 @@ pub(super) fn read_part(path: &Path, offset: u64, length: u64, bytes: &mut Vec<u
 }
 
 /// All bytes of a file of the record.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     read_into(path, &mut bytes).map(|()| bytes)
 }

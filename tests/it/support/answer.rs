@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use nrv::{
     Adapters, Error,
-    service::adapter::{Context, jsonl},
+    adapter::{Context, jsonl},
     system::{
         git::Renames,
         language_server::NoServers,

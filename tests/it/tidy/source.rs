@@ -17,6 +17,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("record", &["record"]),
     ("gate", &["service", "gate"]),
     ("llm", &["service", "llm"]),
+    ("adapter", &["service", "adapter"]),
 ];
 
 /// A file below `src/`.

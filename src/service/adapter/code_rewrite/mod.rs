@@ -11,7 +11,7 @@ mod verify;
 #[expect(clippy::disallowed_methods, reason = "tests build trees")]
 mod tampering;
 
-use crate::service::adapter::{
+use crate::{
     Adapter, Context,
     contract::{Counted, Invocation, Proposal},
     envelope,

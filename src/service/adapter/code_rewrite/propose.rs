@@ -1,7 +1,7 @@
 //! Discovers and proposes: finds the matches of a pattern or of rules, and rewrites them.
 
 use super::params::{Params, Sources};
-use crate::service::adapter::{
+use crate::{
     Context, SYNTAX_ERROR,
     contract::{Counts, Finding, Invocation, Proposal},
     deadline::Deadline,

@@ -5,7 +5,7 @@ use std::{fs, path::Path, sync::atomic::AtomicBool};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::service::adapter::{evidence::Images, parse, verify::judge};
+use crate::{evidence::Images, parse, verify::judge};
 use base::change::{ChangeSet, Content};
 use system::workspace::{Overlay, View, Workspace};
 

@@ -1,7 +1,7 @@
 //! The verifier: finds the matches of every file again by a matcher of its own, and compares each change with the one it expects.
 
 use super::params::{Params, Sources};
-use crate::service::adapter::{
+use crate::{
     Context, SYNTAX_ERROR,
     contract::{Counts, Failure, Invocation, Skipped},
     counts::{self, COUNTS_MATCH, Compare},

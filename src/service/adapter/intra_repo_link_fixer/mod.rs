@@ -25,7 +25,7 @@ mod verify;
 #[expect(clippy::disallowed_methods, reason = "corpora are files of the repository")]
 mod tests;
 
-use crate::service::adapter::{
+use crate::{
     Adapter, Context,
     contract::{Counted, Invocation, Proposal},
     envelope,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::service::adapter::survey::OnSkip;
+use crate::survey::OnSkip;
 use base::error::{Code, Error};
 
 /// `params` of an invocation.

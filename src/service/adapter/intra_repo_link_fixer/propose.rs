@@ -15,7 +15,7 @@ use super::{
     rewrite::{self, Original},
     tree::Tree,
 };
-use crate::service::adapter::{
+use crate::{
     Context,
     contract::{Counts, Finding, Invocation, Proposal},
     deadline::Deadline,

@@ -22,7 +22,7 @@ use self::{
     tree::{Judged, Read, Tree, When},
 };
 use super::params::{Allowed, Params};
-use crate::service::adapter::{
+use crate::{
     Context,
     contract::{Failure, Invocation},
     counts::COUNTS_MATCH,

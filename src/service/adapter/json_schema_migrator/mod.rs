@@ -25,7 +25,7 @@ mod verify;
 mod tests;
 
 use self::params::Format;
-use crate::service::adapter::{
+use crate::{
     Adapter, Context,
     contract::{Counted, Invocation, Proposal},
     envelope,

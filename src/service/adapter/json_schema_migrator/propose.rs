@@ -8,7 +8,7 @@ use super::{
     repair::{Outcome, Plan, Repaired},
     schema::Problem,
 };
-use crate::service::adapter::{
+use crate::{
     Context,
     contract::{Counts, Finding, Invocation, Mode, Proposal},
     survey::{Look, Results, Surveyed, survey},

@@ -10,7 +10,7 @@ use std::{fs, path::Path, sync::atomic::AtomicBool};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::service::adapter::{
+use crate::{
     contract::{BaselineRecord, ManifestRecord},
     parse,
     verify::{ArtifactRef, Contents, Report, Request, verify},
@@ -130,9 +130,7 @@ impl Recorded {
     #[track_caller]
     fn fails(&self, check: &str, path: Option<&str>) {
         let report = self.verify();
-        let hit = |failure: &crate::service::adapter::contract::Failure| {
-            failure.check == check && failure.path.as_deref() == path
-        };
+        let hit = |failure: &crate::contract::Failure| failure.check == check && failure.path.as_deref() == path;
         assert!(!report.passed && report.failures.iter().any(hit), "{report:#?}");
     }
 }

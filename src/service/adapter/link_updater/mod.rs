@@ -31,7 +31,7 @@ mod verify;
 mod tests;
 
 use self::format::Format;
-use crate::service::adapter::{
+use crate::{
     Adapter, Context,
     contract::{Counted, Invocation, Proposal},
     envelope,

@@ -8,7 +8,7 @@ use super::{
     params::Params,
     rewrite::{Again, Moved, rewrite, rewrite_counted},
 };
-use crate::service::adapter::{
+use crate::{
     Context,
     contract::{Counts, Invocation, Proposal},
     survey::{Look, Results, Surveyed, survey},

@@ -196,7 +196,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::service::adapter::link_updater::{
+    use crate::link_updater::{
         format::{self, Format},
         params::Params,
     };

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::service::adapter::{
+use crate::{
     contract::{BaselineRecord, ManifestRecord},
     evidence::Images,
     parse,
@@ -107,7 +107,7 @@ fn an_xhtml_page_that_html_would_misread_is_left_alone() {
 
 #[test]
 fn the_example_site_is_moved_and_its_traps_stay() {
-    let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/site");
+    let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/site");
     let input = invocation(|_| {});
     let proposal = propose_in(&site, 2, &input).unwrap();
     let counts = json!({
@@ -199,9 +199,7 @@ impl Recorded {
     #[track_caller]
     fn fails(&self, check: &str, path: Option<&str>) {
         let report = verify(&LinkUpdater, &self.request);
-        let hit = |failure: &crate::service::adapter::contract::Failure| {
-            failure.check == check && failure.path.as_deref() == path
-        };
+        let hit = |failure: &crate::contract::Failure| failure.check == check && failure.path.as_deref() == path;
         assert!(!report.passed && report.failures.iter().any(hit), "{report:#?}");
     }
 }
@@ -347,8 +345,8 @@ fn links_may_arrive_at_a_host_that_others_leave() {
 #[test]
 fn a_request_that_can_not_be_read_fails() {
     let mut output = Vec::new();
-    crate::service::adapter::verify::main(
-        (&crate::service::adapter::Adapters::default(), &|_, _| panic!("nothing is made of a source")),
+    crate::verify::main(
+        (&crate::Adapters::default(), &|_, _| panic!("nothing is made of a source")),
         &b"{}"[..],
         &mut output,
         |_| {},

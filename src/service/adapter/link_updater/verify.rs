@@ -20,7 +20,7 @@ use self::{
     prescan::Sieve,
 };
 use super::params::{Include, Params};
-use crate::service::adapter::{
+use crate::{
     Context,
     contract::{Failure, Invocation},
     counts::COUNTS_MATCH,

@@ -27,7 +27,7 @@ mod world;
 #[cfg(test)]
 mod tests;
 
-use crate::service::adapter::{
+use crate::{
     Adapter, Context,
     contract::{Counted, Invocation, Proposal},
     envelope,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::service::adapter::survey::OnSkip;
+use crate::survey::OnSkip;
 use base::error::{Code, Error};
 
 /// The parameters.

@@ -12,7 +12,7 @@ use super::{
     scope,
     world::{Marks, World},
 };
-use crate::service::adapter::{
+use crate::{
     Context,
     contract::{self, Counts, Finding, Invocation, Proposal},
     deadline::Deadline,

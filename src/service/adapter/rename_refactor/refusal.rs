@@ -1,7 +1,7 @@
 //! Refusals: the places that are in doubt, and the error that lists them.
 
 use super::page::Page;
-use crate::service::adapter::contract::Finding;
+use crate::contract::Finding;
 use base::{
     error::{Code, Error},
     path::RepoPath,

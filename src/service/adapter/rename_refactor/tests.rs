@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::atomic::AtomicBool};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::service::adapter::{evidence::Images, jsonl, parse, verify};
+use crate::{evidence::Images, jsonl, parse, verify};
 use base::{
     change::{Change, ChangeSet, Content},
     error::Code,

@@ -10,7 +10,7 @@ use super::{
     page::{Family, Page},
     places::End,
 };
-use crate::service::adapter::{Context, deadline::Deadline};
+use crate::{Context, deadline::Deadline};
 use base::{error::Error, path::RepoPath};
 use format::name::{
     facts::Facts,

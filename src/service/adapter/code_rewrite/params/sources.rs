@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::wire::{Params, Paths};
-use crate::service::adapter::Context;
+use crate::Context;
 use base::{
     change::Content,
     error::{Code, Error},
@@ -19,20 +19,20 @@ const LARGEST: u64 = 4 << 20;
 
 /// The files that the parameters name.
 #[derive(Debug, Default)]
-pub(in super::super) struct Sources {
+pub(crate) struct Sources {
     /// Texts of rules.
-    pub(in super::super) rules: Vec<String>,
+    pub(crate) rules: Vec<String>,
     /// Texts of utility rules.
-    pub(in super::super) utils: Vec<String>,
+    pub(crate) utils: Vec<String>,
     /// Texts of tests, with those of the snapshots beside them.
-    pub(in super::super) tests: Vec<String>,
+    pub(crate) tests: Vec<String>,
     /// The paths of all of them.
-    pub(in super::super) files: BTreeSet<RepoPath>,
+    pub(crate) files: BTreeSet<RepoPath>,
 }
 
 impl Sources {
     /// Reads all of them; `not_found` names a path where nothing is.
-    pub(in super::super) fn read(ctx: &Context<'_>, params: &Params) -> Result<Self, Error> {
+    pub(crate) fn read(ctx: &Context<'_>, params: &Params) -> Result<Self, Error> {
         let mut sources = Sources::default();
         sources.rules = sources.texts(ctx, &params.rules, "rules")?;
         sources.utils = sources.texts(ctx, &params.utils, "utils")?;

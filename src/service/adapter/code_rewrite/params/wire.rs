@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::service::adapter::survey::OnSkip;
+use crate::survey::OnSkip;
 use base::{
     error::{Code, Error},
     language::Language,
@@ -12,40 +12,40 @@ use base::{
 /// `params` of an invocation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in super::super) struct Params {
+pub(crate) struct Params {
     /// A pattern of code.
     #[serde(default)]
-    pub(in super::super) pattern: Option<String>,
+    pub(crate) pattern: Option<String>,
     /// The kind of the node within the pattern.
     #[serde(default)]
-    pub(in super::super) selector: Option<String>,
+    pub(crate) selector: Option<String>,
     /// The name of a strictness.
     #[serde(default)]
-    pub(in super::super) strictness: Option<String>,
+    pub(crate) strictness: Option<String>,
     /// A rule object.
     #[serde(default)]
-    pub(in super::super) rule: Option<Value>,
+    pub(crate) rule: Option<Value>,
     /// The new text of a match.
     #[serde(default)]
-    pub(in super::super) fix: Option<String>,
+    pub(crate) fix: Option<String>,
     /// The name of the language.
     #[serde(default)]
     lang: Option<String>,
     /// Files or folders of rules.
     #[serde(default)]
-    pub(in super::super) rules: Paths,
+    pub(crate) rules: Paths,
     /// Files or folders of utility rules.
     #[serde(default)]
-    pub(in super::super) utils: Paths,
+    pub(crate) utils: Paths,
     /// Files or folders of tests of the rules.
     #[serde(default)]
-    pub(in super::super) tests: Paths,
+    pub(crate) tests: Paths,
     /// True if files with syntax errors are rewritten too.
     #[serde(default)]
-    pub(in super::super) allow_errors: bool,
+    pub(crate) allow_errors: bool,
     /// The treatment of a file that is left alone.
     #[serde(default)]
-    pub(in super::super) on_skip: OnSkip,
+    pub(crate) on_skip: OnSkip,
 }
 
 /// One path, or several.
@@ -66,7 +66,7 @@ impl Default for Paths {
 
 impl Paths {
     /// The paths.
-    pub(in super::super) fn list(&self) -> &[String] {
+    pub(crate) fn list(&self) -> &[String] {
         match self {
             Paths::One(path) => std::slice::from_ref(path),
             Paths::Many(paths) => paths,
@@ -76,19 +76,19 @@ impl Paths {
 
 impl Params {
     /// Takes the parameters from an invocation.
-    pub(in super::super) fn parse(params: &Value) -> Result<Self, Error> {
+    pub(crate) fn parse(params: &Value) -> Result<Self, Error> {
         serde_json::from_value(params.clone())
             .map_err(|error| Error::new(Code::InvalidInput, format!("the params can't be used: {error}")))
     }
 
     /// The language that they name.
-    pub(in super::super) fn language(&self) -> Result<Option<Language>, Error> {
+    pub(crate) fn language(&self) -> Result<Option<Language>, Error> {
         self.lang.as_deref().map(Language::parse).transpose()
     }
 }
 
 /// The globs of the files that may match: those of one language, or of all.
-pub(in super::super) fn globs(params: &Value) -> Vec<&'static str> {
+pub(crate) fn globs(params: &Value) -> Vec<&'static str> {
     let only = Params::parse(params).and_then(|params| params.language()).unwrap_or_default();
     // Code of one language may stand within files of another.
     let holds = |language: &Language, only: Language| *language == only || language.embedded().contains(&only);

@@ -37,7 +37,7 @@ struct Link {
 }
 
 fn cases<T: DeserializeOwned>(name: &str) -> Vec<T> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/corpora/md-links/{name}.jsonl.gz"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../../tests/corpora/md-links/{name}.jsonl.gz"));
     let mut text = String::new();
     GzDecoder::new(File::open(path).unwrap()).read_to_string(&mut text).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()

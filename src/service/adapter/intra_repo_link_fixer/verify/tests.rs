@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::atomic::AtomicBool};
 use serde_json::{Value, json};
 
 use super::{super::params::Params, measure};
-use crate::service::adapter::{
+use crate::{
     Context,
     contract::{BaselineRecord, Counts, FileHash, Invocation, ManifestRecord},
     evidence::{Evidence, Images, Measured},

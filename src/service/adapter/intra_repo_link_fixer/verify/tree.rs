@@ -11,7 +11,7 @@ use super::{
     document::{Document, Manner},
     format::Format,
 };
-use crate::service::adapter::Context;
+use crate::Context;
 use base::{error::Error, path::RepoPath};
 use system::workspace::{Globs, Kind};
 

@@ -230,7 +230,7 @@ impl Act {
 }
 
 /// The unescaped tokens of a pointer.
-pub(in super::super) fn tokens(pointer: &str) -> Vec<String> {
+pub(crate) fn tokens(pointer: &str) -> Vec<String> {
     pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")).collect()
 }
 

@@ -5,41 +5,41 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::service::adapter::survey::OnSkip;
+use crate::survey::OnSkip;
 
 /// `params` of an invocation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in super::super) struct Params {
+pub(crate) struct Params {
     /// The schema: the path of a file beneath the root, or the schema itself.
-    pub(in super::super) schema: Source,
+    pub(crate) schema: Source,
     /// The draft of schemas without `$schema`.
     #[serde(default)]
-    pub(in super::super) draft: Draft,
+    pub(crate) draft: Draft,
     /// Local files in place of URLs that a schema refers to.
     #[serde(default)]
-    pub(in super::super) refs: BTreeMap<String, String>,
+    pub(crate) refs: BTreeMap<String, String>,
     /// True if `format` is an assertion.
     #[serde(default = "yes")]
     pub(in super::super) check_formats: bool,
     /// The formats of the files that are read.
     #[serde(default = "json_only")]
-    pub(in super::super) formats: BTreeSet<Format>,
+    pub(crate) formats: BTreeSet<Format>,
     /// The permitted fixes.
     #[serde(default)]
-    pub(in super::super) fixes: Fixes,
+    pub(crate) fixes: Fixes,
     /// Globs of the files that may stay invalid.
     #[serde(default)]
-    pub(in super::super) allow_invalid: Vec<String>,
+    pub(crate) allow_invalid: Vec<String>,
     /// The treatment of a file that can't be read at all.
     #[serde(default)]
-    pub(in super::super) on_skip: OnSkip,
+    pub(crate) on_skip: OnSkip,
 }
 
 /// The origin of a schema.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(in super::super) enum Source {
+pub(crate) enum Source {
     /// A path beneath the root.
     Path(String),
     /// The schema itself.
@@ -48,7 +48,7 @@ pub(in super::super) enum Source {
 
 /// A draft of JSON Schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(in super::super) enum Draft {
+pub(crate) enum Draft {
     /// Draft 4.
     #[serde(rename = "4")]
     Four,
@@ -70,7 +70,7 @@ pub(in super::super) enum Draft {
 /// A format of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in super::super) enum Format {
+pub(crate) enum Format {
     /// JSON as in RFC 8259.
     Json,
     /// JSON with comments and trailing commas.
@@ -86,10 +86,10 @@ pub(in super::super) enum Format {
 /// The permitted fixes. An empty list of fixes only validates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in super::super) struct Fixes {
+pub(crate) struct Fixes {
     /// Members that get the `default` of their schema.
     #[serde(default)]
-    pub(in super::super) defaults: Option<Defaults>,
+    pub(crate) defaults: Option<Defaults>,
     /// Scalars that change their type.
     #[serde(default)]
     pub(in super::super) coerce: Option<Coerce>,
@@ -98,22 +98,22 @@ pub(in super::super) struct Fixes {
     pub(in super::super) remove_unknown: Option<Remove>,
     /// New names of members, by pointer.
     #[serde(default)]
-    pub(in super::super) rename: BTreeMap<String, String>,
+    pub(crate) rename: BTreeMap<String, String>,
     /// New places of values, by pointer.
     #[serde(default, rename = "move")]
-    pub(in super::super) moves: BTreeMap<String, String>,
+    pub(crate) moves: BTreeMap<String, String>,
     /// Values that are set, by pointer.
     #[serde(default)]
-    pub(in super::super) set: BTreeMap<String, Value>,
+    pub(crate) set: BTreeMap<String, Value>,
     /// Values that become an array of one item: everywhere, or by pointer.
     #[serde(default)]
     pub(in super::super) wrap_array: Option<Wrap>,
     /// New values of old ones, by pointer, or by place in the schema (`#/…`).
     #[serde(default, rename = "enum")]
-    pub(in super::super) values: BTreeMap<String, BTreeMap<String, Value>>,
+    pub(crate) values: BTreeMap<String, BTreeMap<String, Value>>,
     /// A chain of versions.
     #[serde(default)]
-    pub(in super::super) steps: Option<Steps>,
+    pub(crate) steps: Option<Steps>,
 }
 
 /// The members that get a default.
@@ -129,7 +129,7 @@ pub(in super::super) enum Defaults {
 /// The members that get a default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in super::super) enum DefaultMode {
+pub(crate) enum DefaultMode {
     /// Members that are required.
     Required,
     /// Every member with a default, as `useDefaults` of ajv.
@@ -169,7 +169,7 @@ pub(in super::super) enum Remove {
 /// The members that are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in super::super) enum RemoveMode {
+pub(crate) enum RemoveMode {
     /// Every member that the schema does not name.
     All,
     /// Unnamed members that `additionalProperties` does not accept.
@@ -179,7 +179,7 @@ pub(in super::super) enum RemoveMode {
 /// The values that become an array.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(in super::super) enum Wrap {
+pub(crate) enum Wrap {
     /// Wherever the schema wants an array.
     Switch(bool),
     /// At these pointers.
@@ -193,23 +193,23 @@ pub(in super::super) struct Steps {
     /// The pointer to the version of a file.
     pub(in super::super) version_member: String,
     /// The steps, in their order.
-    pub(in super::super) chain: Vec<Step>,
+    pub(crate) chain: Vec<Step>,
 }
 
 /// One step from a version to the next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in super::super) struct Step {
+pub(crate) struct Step {
     /// The version before; null if the member is missing.
-    pub(in super::super) from: Value,
+    pub(crate) from: Value,
     /// The version after.
-    pub(in super::super) to: Value,
+    pub(crate) to: Value,
     /// The schema of the version after. Only the last step may lack it for fixes by the schema: it has that of the parameters.
     #[serde(default)]
-    pub(in super::super) schema: Option<Source>,
+    pub(crate) schema: Option<Source>,
     /// The fixes of this step; they have no steps of their own.
     #[serde(default)]
-    pub(in super::super) fixes: Box<Fixes>,
+    pub(crate) fixes: Box<Fixes>,
 }
 
 fn yes() -> bool {

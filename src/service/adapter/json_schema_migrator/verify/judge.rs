@@ -20,7 +20,7 @@ use super::{
     cuts::pointer,
     decimal,
 };
-use crate::service::adapter::Context;
+use crate::Context;
 use base::{
     error::{Code, Error},
     json,

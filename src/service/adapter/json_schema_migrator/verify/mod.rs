@@ -22,7 +22,7 @@ use self::{
     judge::{Judge, Violation},
 };
 use super::params::{Format, Params};
-use crate::service::adapter::{
+use crate::{
     Context,
     contract::{Counts, Failure, Invocation},
     counts::{self, COUNTS_MATCH, Compare},

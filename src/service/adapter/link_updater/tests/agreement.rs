@@ -24,7 +24,7 @@ pub(super) fn objections(
     format: Format,
     text: &str,
     (from, to): (&str, &str),
-) -> Option<Vec<crate::service::adapter::contract::Failure>> {
+) -> Option<Vec<crate::contract::Failure>> {
     let params = json!({"from_hosts": [from], "to_host": to, "include": ["json", "json_ld"]});
     let params = params::Params::parse(&params).unwrap();
     let (_, moved) = propose::links_and_page_for_tests(format, text.as_bytes(), &params)?;

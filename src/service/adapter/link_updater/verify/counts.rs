@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::format::Format;
-use crate::service::adapter::{
+use crate::{
     contract::{Counts, Failure},
     counts::{self, Compare},
     evidence::Evidence,

@@ -57,7 +57,7 @@ pub(super) fn made_for_tests(steps: &[Step<'_>], before: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::service::adapter::link_updater::params::Move;
+    use crate::link_updater::params::Move;
     use audit::markup;
 
     /// The expected page; none if the page must be read in full.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use url::{Origin, Position, Url};
 
-use crate::service::adapter::link_updater::params::Move;
+use crate::link_updater::params::Move;
 use audit::link::Link;
 use base::error::{Code, Error};
 

@@ -1,6 +1,6 @@
 //! The format of a file by its name, and its reader.
 
-use crate::service::adapter::link_updater::params::{Include, Params};
+use crate::link_updater::params::{Include, Params};
 use audit::{css, json, markdown, markup, page::Page, spelling::Layer, text, xml};
 use base::{error::Error, pulse::Pulse};
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use self::align::{Aligned, Became, align};
 use super::params::{Comments, Params, Scope};
-use crate::service::adapter::{
+use crate::{
     Context,
     contract::{Failure, Invocation},
     counts::{self, COUNTS_MATCH, Compare},
