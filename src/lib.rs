@@ -54,7 +54,8 @@ pub mod host;
 #[doc(hidden)]
 pub use ::record;
 pub mod script;
-pub mod service;
+#[doc(hidden)]
+pub use ::service;
 #[doc(hidden)]
 pub use ::system;
 
@@ -68,10 +69,8 @@ pub mod llm {
 
 /// Micro-edits: requests, handles and outcomes as data, and the toolkit that makes them.
 pub mod edit {
-    pub use crate::{
-        face::toolkit::micro::{MicroChangeToolkit, Target},
-        service::edit::{EditOutcome, EditStatus},
-    };
+    pub use crate::face::toolkit::micro::{MicroChangeToolkit, Target};
+    pub use ::service::edit::{EditOutcome, EditStatus};
     pub use base::micro::*;
 }
 

@@ -4,15 +4,13 @@
 
 use std::process::ExitCode;
 
-use crate::{
-    script::{guest, own},
-    service::assertion::check,
-};
+use crate::script::{guest, own};
 use adapter::{
     Adapters,
     source::Kind,
     verify::{self, Request},
 };
+use service::assertion::check;
 use system::process::{Isolation, lockdown, sandbox};
 
 /// The subcommand of a script's process.

@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use super::{Position, budget::Demand, change::freshness::Seen};
-use crate::service::exec::Done;
 use adapter::contract::{Invocation, Proposal};
 use base::{call::Run, error::Error, path::RepoPath};
+use service::exec::Done;
 use system::{
     policy::{self, Allowance},
     workspace::Overlay,

@@ -13,16 +13,14 @@ use super::{
     run::{conclude, flags, needs_dry_run},
     terminal::Terminal,
 };
-use crate::{
-    host::{Asked, Host, Input, Plan, Position, Request},
-    service::apply::{ApplyOutcome, ApplyStatus},
-};
+use crate::host::{Asked, Host, Input, Plan, Position, Request};
 use base::{
     call::{Blob, Call, NamedPatch, Strategy},
     error::{Code, Error},
     hash::Sha256,
     text::escape,
 };
+use service::apply::{ApplyOutcome, ApplyStatus};
 
 /// The mark with which some editors begin a text.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();

@@ -15,13 +15,13 @@ use super::{
 use crate::{
     host::{self, Context, Options, Records, VerifierProbe, WorkspaceProbe},
     script,
-    service::exec,
 };
 use base::{
     error::Error,
     frame::Limits,
     text::{counted, escape},
 };
+use service::exec;
 use system::{
     git,
     net::Way,

@@ -16,7 +16,6 @@ use super::{
 use crate::{
     host::{self, Host, Position, Request},
     script::approval,
-    service::exec::PrivateFolder,
 };
 use adapter::jsonl;
 use base::{
@@ -24,6 +23,7 @@ use base::{
     error::{Code, Error},
     text::escape,
 };
+use service::exec::PrivateFolder;
 
 pub(super) fn list(here: &Here, out: &mut Output) -> Result<u8, Error> {
     let approved = here.context.policy.settings().adapters.approved.as_ref();

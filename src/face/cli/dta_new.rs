@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::{Here, arguments::DtaNewArguments, output::Output};
-use crate::{host, script::own, service::exec::look_up};
+use crate::{host, script::own};
 use base::error::{Code, Error};
+use service::exec::look_up;
 
 const RHAI: &str = include_str!("templates/adapter.rhai");
 const PYTHON: &str = include_str!("templates/adapter.py");

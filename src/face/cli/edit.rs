@@ -14,16 +14,14 @@ use super::{
     run::{conclude, exit_code, flags, needs_dry_run, parse_json, summarise},
     terminal::Terminal,
 };
-use crate::{
-    host::{Host, Position, Request},
-    service::edit::{EditOutcome, EditStatus, jsonl},
-};
+use crate::host::{Host, Position, Request};
 use base::{
     call::Call,
     error::{Code, Error},
     micro::{self, Edit, Find, Handle, Tool},
     text::{counted, escape},
 };
+use service::edit::{EditOutcome, EditStatus, jsonl};
 
 pub(super) fn edit(here: &Here, arguments: &EditArguments, out: &mut Output) -> Result<u8, Error> {
     match &arguments.command {

@@ -26,12 +26,12 @@ use crate::{
         engine::{Engine, Submission},
     },
     script::remote::{Surroundings, check_tokens},
-    service::exec::look_up,
 };
 use base::{
     error::{Code, Error},
     text::{counted, escape, shell_word},
 };
+use service::exec::look_up;
 use system::{
     process::{Command, Program, capture},
     store::Store,

@@ -21,12 +21,12 @@ use super::{
 use crate::{
     face::mcp::{self, Endpoint, Setup, Tls},
     host::Flags,
-    service::exec::PrivateFolder,
 };
 use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use service::exec::PrivateFolder;
 use system::net::{Secret, listen, random_bytes};
 
 /// The variable with the token of clients.

@@ -9,16 +9,14 @@ use super::{
     output::{Mode, Output},
     table,
 };
-use crate::{
-    host::{self, SetUp},
-    service::edit::setting::{self, Form},
-};
+use crate::host::{self, SetUp};
 use base::{
     change::{Change, Content},
     error::{Code, Error},
     path::RepoPath,
     text::escape,
 };
+use service::edit::setting::{self, Form};
 use system::workspace::Workspace;
 
 /// The permission bits of a new file.

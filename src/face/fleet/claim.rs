@@ -5,11 +5,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::service::exec::PrivateFolder;
 use base::{
     error::{Code, Error},
     hash::Sha256,
 };
+use service::exec::PrivateFolder;
 use system::{plain_file, store::Store};
 
 /// The most attempts at a task.

@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 
 use super::{form::CommitForm, plan::Task};
-use crate::{
-    script::remote::{Git, GitSource, Surroundings, hardened},
-    service::exec::PrivateFolder,
-};
+use crate::script::remote::{Git, GitSource, Surroundings, hardened};
 use base::error::{Code, Error};
+use service::exec::PrivateFolder;
 use system::{
     plain_file,
     process::sandbox::{Limits, Unasked},

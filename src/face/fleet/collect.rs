@@ -15,15 +15,13 @@ use super::{
     result::{self, CLAIMS, DONE, Part},
     work::canonical,
 };
-use crate::{
-    host::{self, Asked, Context, Options, Source, Started},
-    service::exec::PrivateFolder,
-};
+use crate::host::{self, Asked, Context, Options, Source, Started};
 use base::{
     error::{Code, Error},
     hash::Sha256,
     json,
 };
+use service::exec::PrivateFolder;
 use system::{policy::Policy, store::Store, workspace::Workspace};
 
 /// How far a fleet is, by the keys of the store alone.

@@ -18,15 +18,13 @@ use super::{
     result::{self, Part},
     work::Worker,
 };
-use crate::{
-    script::remote::{Git, Surroundings},
-    service::exec::PrivateFolder,
-};
+use crate::script::remote::{Git, Surroundings};
 use base::{
     error::{Code, Error},
     hash::Sha256,
     json,
 };
+use service::exec::PrivateFolder;
 use system::clock;
 
 /// The folder of keys of deliveries that were begun.

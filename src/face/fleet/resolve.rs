@@ -18,7 +18,6 @@ use crate::{
         remote::{Git, Surroundings, is_commit},
         shipped,
     },
-    service::exec::PrivateFolder,
 };
 use base::{
     error::{Code, Error},
@@ -26,6 +25,7 @@ use base::{
     json,
     path::RepoPath,
 };
+use service::exec::PrivateFolder;
 use system::{
     policy::{self, Policy},
     process::sandbox::{Limits, Unasked},

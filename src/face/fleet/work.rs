@@ -13,7 +13,6 @@ use crate::{
     face::report::{self, Report},
     host::{self, Context, Finished, Flags, Options, Silent, State, Trust},
     script::{self, Invocation, Loader, load, remote::Surroundings, session::Origin},
-    service::exec::PrivateFolder,
 };
 use base::{
     error::{Code, Error},
@@ -23,6 +22,7 @@ use base::{
 };
 use gate::secrets;
 use record::RunFolder;
+use service::exec::PrivateFolder;
 use system::{
     clock::Stopwatch,
     policy::{Ceiling, FILE, Policy},

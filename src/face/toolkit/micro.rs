@@ -5,15 +5,13 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::{
-    host::{Context, Host, Options, Position, Request, Silent},
-    service::edit::EditOutcome,
-};
+use crate::host::{Context, Host, Options, Position, Request, Silent};
 use base::{
     call::Call,
     error::{Code, Error},
     micro::{self, By, Edit, Find, Handle, Tool},
 };
+use service::edit::EditOutcome;
 use system::workspace::Workspace;
 
 /// The target of an edit.

@@ -2,18 +2,15 @@
 
 use serde_json::Value;
 
-use crate::{
-    host::{
-        Event, Host, Position, Sink,
-        change::{
-            judge::Submitted,
-            patch::Patch,
-            pipeline::Pipeline,
-            read_back::{Asks, ReadBack},
-        },
-        terms::Terms,
+use crate::host::{
+    Event, Host, Position, Sink,
+    change::{
+        judge::Submitted,
+        patch::Patch,
+        pipeline::Pipeline,
+        read_back::{Asks, ReadBack},
     },
-    service::apply::{self, Proposed},
+    terms::Terms,
 };
 use base::{
     call::Call,
@@ -23,6 +20,7 @@ use base::{
     path::RepoPath,
 };
 use gate::Decision;
+use service::apply::{self, Proposed};
 use system::policy::Refusal;
 
 /// The kind of this change in a confirmation, by which the policy can grant it.

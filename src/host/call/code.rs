@@ -5,10 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::{Value, json};
 
 use super::files::{Files, MAX_HITS};
-use crate::{
-    host::context::check_stop,
-    service::code::{Finder, Found},
-};
+use crate::host::context::check_stop;
 use base::{
     call::Search,
     error::{Code, Error},
@@ -16,6 +13,7 @@ use base::{
     path::RepoPath,
     text::counted,
 };
+use service::code::{Finder, Found};
 use system::workspace::parallel_map;
 
 /// A longer file is not searched.

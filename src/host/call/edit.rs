@@ -2,27 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    host::{
-        Event,
-        call::files::{Files, unprotected},
-        change::{
-            judge::Submitted,
-            pipeline::{Pipeline, Proof},
-            read_back::{Asks, ReadBack},
-            subject::Subject,
-        },
-        context::check_stop,
-        reply::as_value,
-        reply_size::too_large,
+use crate::host::{
+    Event,
+    call::files::{Files, unprotected},
+    change::{
+        judge::Submitted,
+        pipeline::{Pipeline, Proof},
+        read_back::{Asks, ReadBack},
+        subject::Subject,
     },
-    service::{
-        apply::Proposed,
-        edit::{
-            self,
-            proof::{self, Span},
-        },
-    },
+    context::check_stop,
+    reply::as_value,
+    reply_size::too_large,
 };
 use base::{
     change::Content,
@@ -30,6 +21,13 @@ use base::{
     json,
     micro::{Edit, Find, Handle},
     path::RepoPath,
+};
+use service::{
+    apply::Proposed,
+    edit::{
+        self,
+        proof::{self, Span},
+    },
 };
 use system::workspace::{Globs, View, parallel_map};
 

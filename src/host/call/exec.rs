@@ -5,26 +5,20 @@ use std::sync::{Mutex, PoisonError, atomic::AtomicBool};
 use serde_json::{Value, json};
 
 use super::command_output::last_words;
-use crate::{
-    host::{
-        Context, Event, Position, Sink,
-        ahead::{Order, Outcome},
-        budget::Demand,
-        call::command_output::text,
-        change::{
-            Changed,
-            judge::Submitted,
-            pipeline::Pipeline,
-            read_back::{Asks, ReadBack},
-        },
-        recorder::Recorder,
-        terms::Terms,
-        times::parted,
+use crate::host::{
+    Context, Event, Position, Sink,
+    ahead::{Order, Outcome},
+    budget::Demand,
+    call::command_output::text,
+    change::{
+        Changed,
+        judge::Submitted,
+        pipeline::Pipeline,
+        read_back::{Asks, ReadBack},
     },
-    service::{
-        apply::Proposed,
-        exec::{self, Done},
-    },
+    recorder::Recorder,
+    terms::Terms,
+    times::parted,
 };
 use base::{
     call::{Call, Run},
@@ -36,6 +30,10 @@ use gate::secrets;
 use record::{
     FileRef, Note,
     event::{self, Confined, ExecEnded, ExecStarted, ExecTimes, Program},
+};
+use service::{
+    apply::Proposed,
+    exec::{self, Done},
 };
 use system::{
     journal::{self, Cleared},

@@ -13,14 +13,12 @@ use std::{
 };
 
 use super::server_process::{GOODBYE, KEPT, TICK, explained};
-use crate::{
-    host::terms::Terms,
-    service::exec::{self, Conversation, Done, Prepared},
-};
+use crate::host::terms::Terms;
 use base::{
     call::Run,
     error::{Code, Error},
 };
+use service::exec::{self, Conversation, Done, Prepared};
 use system::{
     clock::Stopwatch,
     language_server::{Asked, Caller, Client, Ends, Servers, failed},

@@ -3,11 +3,9 @@
 use serde_json::Value;
 
 use super::{adapter::approved, files::Files, llm::models::Requests};
-use crate::{
-    host::{reply::as_value, reply_size::too_large},
-    service::prompt::{self, Composed},
-};
+use crate::host::{reply::as_value, reply_size::too_large};
 use base::{call::Parts, error::Error};
+use service::prompt::{self, Composed};
 
 /// The detail of an error that a prompt met after it was made: the prompt's hash.
 pub(in crate::host) const MADE: &str = "prompt_sha256";

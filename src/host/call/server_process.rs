@@ -16,16 +16,14 @@ use std::{
 
 use serde_json::json;
 
-use crate::{
-    host::Context,
-    service::exec::{self, Conversation, Done, Found},
-};
+use crate::host::Context;
 use base::{
     call::Run,
     error::{Code, Error},
     pulse::Pulse,
     text::shortened,
 };
+use service::exec::{self, Conversation, Done, Found};
 use system::{
     clock::Stopwatch,
     policy,

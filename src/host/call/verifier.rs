@@ -5,15 +5,12 @@ use std::{collections::BTreeSet, ffi::OsStr, path::Path, sync::atomic::AtomicBoo
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::samples;
-use crate::{
-    host::{
-        Context, Position,
-        change::{draft::Draft, stored_proposal::StoredProposal},
-        context::check_stop,
-        life::attempts::detours,
-        terms::Terms,
-    },
-    service::exec,
+use crate::host::{
+    Context, Position,
+    change::{draft::Draft, stored_proposal::StoredProposal},
+    context::check_stop,
+    life::attempts::detours,
+    terms::Terms,
 };
 use adapter::{
     contract::{BaselineRecord, Failure, Verdict},
@@ -30,6 +27,7 @@ use record::{
     FileRef, Record, RunFolder,
     event::{self, DtaApplied},
 };
+use service::exec;
 use system::{
     process::{Command, capture_with},
     workspace::Proposed,

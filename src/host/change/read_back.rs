@@ -8,7 +8,6 @@ use super::{
     pipeline::{Pipeline, Proof},
     subject::Subject,
 };
-use crate::service::apply::Proposed;
 use base::{
     change::{Content, Stamp},
     error::{Code, Error},
@@ -18,6 +17,7 @@ use record::{
     Note,
     event::{Checked, Event},
 };
+use service::apply::Proposed;
 use system::workspace::{View, parallel_map};
 
 /// A change that is verified by reading its files back.

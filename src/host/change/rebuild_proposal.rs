@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{freshness::Seen, patch::Patch};
-use crate::{
-    host::{Context, change::stored_proposal::StoredProposal, recorder::Recorder},
-    service::apply,
-};
+use crate::host::{Context, change::stored_proposal::StoredProposal, recorder::Recorder};
 use adapter::contract::{Baseline, BaselineRecord, ManifestRecord, Proposal};
 use base::{
     call::{Blob, Call, PlannedFile},
@@ -18,6 +15,7 @@ use record::{
     FileRef, Pack, Record,
     event::{DtaProposed, FileRow},
 };
+use service::apply;
 use system::workspace::View;
 
 /// The state of the files of a proposal that is rebuilt.

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::{
-    host::{change::patch::Patch, terms::Terms},
-    service::apply::Proposed,
-};
+use crate::host::{change::patch::Patch, terms::Terms};
 use base::{
     change::{Change, Stamp},
     diff::{self, Side, Stat},
     error::{Code, Error},
     path::RepoPath,
 };
+use service::apply::Proposed;
 use system::workspace::{View, parallel_map, parallel_map_with};
 
 impl Terms<'_> {

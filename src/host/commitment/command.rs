@@ -2,16 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use crate::{
-    host::{
-        Context,
-        call::{command_output::last_words, exec::recorded_program},
-        context::check_stop,
-    },
-    service::{
-        assertion::{Command, Verdict},
-        exec,
-    },
+use crate::host::{
+    Context,
+    call::{command_output::last_words, exec::recorded_program},
+    context::check_stop,
 };
 use base::{
     call::{Call, Run},
@@ -19,6 +13,10 @@ use base::{
 };
 use gate::{Decision, Rules, Subject};
 use record::event::Ran;
+use service::{
+    assertion::{Command, Verdict},
+    exec,
+};
 use system::{
     journal::{self, Cleared},
     policy::Policy,

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::service::assertion::{self, Assertion};
 use base::error::{Code, Error};
+use service::assertion::{self, Assertion};
 use system::policy::{self, Policy};
 
 /// How many characters a description may have.

@@ -18,13 +18,7 @@ use super::{
     recorder::Recorder,
     terms::Terms,
 };
-use crate::{
-    host::commitment::{form::well_formed, outcome::Commitment},
-    service::{
-        apply,
-        assertion::{self, Assertion, Baseline, Sight},
-    },
-};
+use crate::host::commitment::{form::well_formed, outcome::Commitment};
 use base::{
     call::{Call, Promise},
     error::{Code, Error},
@@ -35,6 +29,10 @@ use gate::Rules;
 use record::{
     Note, Pack,
     event::{CommitmentMade, Event, Maker},
+};
+use service::{
+    apply,
+    assertion::{self, Assertion, Baseline, Sight},
 };
 use system::{
     policy::{self, Hidden, Policy},

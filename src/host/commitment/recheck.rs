@@ -12,14 +12,11 @@ use super::{
     request,
     verify::SUBCOMMAND,
 };
-use crate::{
-    host::{
-        Context, Started, State, Verified,
-        call::verifier::{ask_process, verify_again},
-        changed_since,
-        life::outcome,
-    },
-    service::assertion::{self, Assertion, Verdict},
+use crate::host::{
+    Context, Started, State, Verified,
+    call::verifier::{ask_process, verify_again},
+    changed_since,
+    life::outcome,
 };
 use base::{
     error::{Code, Error},
@@ -27,6 +24,7 @@ use base::{
 };
 use gate::Rules;
 use record::{Record, RunFolder, event::RunEnd};
+use service::assertion::{self, Assertion, Verdict};
 use system::{clock::Stopwatch, policy::Policy};
 
 /// The result of verifying a run again.

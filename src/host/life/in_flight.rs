@@ -6,23 +6,20 @@
 use serde_json::{Value, json};
 
 use super::history::check_same;
-use crate::{
-    host::{
-        Host, Position, Silent, Sink,
-        budget::Spent,
-        call::{adapter::verify_recalled, custom::Effect},
-        change::{
-            confirm::Asking,
-            patch::Patch,
-            rebuild_proposal::{TreeState, rebuild},
-            subject::Subject,
-            transaction::Transacted,
-        },
-        recorder::Recorder,
-        reply::{as_value, recorded_form},
-        times,
+use crate::host::{
+    Host, Position, Silent, Sink,
+    budget::Spent,
+    call::{adapter::verify_recalled, custom::Effect},
+    change::{
+        confirm::Asking,
+        patch::Patch,
+        rebuild_proposal::{TreeState, rebuild},
+        subject::Subject,
+        transaction::Transacted,
     },
-    service::apply,
+    recorder::Recorder,
+    reply::{as_value, recorded_form},
+    times,
 };
 use base::{
     call::{Call, tool_of_call},
@@ -34,6 +31,7 @@ use record::{
     Note,
     event::{Checked, Event, How, Settled},
 };
+use service::apply;
 
 /// The kind of a confirmation that is about a call of which nobody knows whether it took effect.
 pub(in crate::host) const UNCERTAIN: &str = "uncertain";

@@ -6,15 +6,12 @@ use super::{
     outcome::listed,
     pre_images::{moves, standing_transactions},
 };
-use crate::{
-    host::{
-        Context, State,
-        call::attempt::{self, set_aside_dead},
-        change::commit::pack_files,
-        life::recovery::Recovery,
-        redact::recovered_note,
-    },
-    service::exec,
+use crate::host::{
+    Context, State,
+    call::attempt::{self, set_aside_dead},
+    change::commit::pack_files,
+    life::recovery::Recovery,
+    redact::recovered_note,
 };
 use base::{
     change::Stamp,
@@ -26,6 +23,7 @@ use record::{
     Chain, Head, Note, Record, RunFolder, Runs,
     event::{Event, Kind, Revoked, RunInterrupted, Transaction},
 };
+use service::exec;
 use system::{
     journal::{self, Journal},
     lock::{Lease, Locks},

@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{
-    host::{Context, Flags},
-    service::apply,
-};
+use crate::host::{Context, Flags};
 use adapter::contract::Mode;
 use base::{
     call::Call,
@@ -17,6 +14,7 @@ use base::{
     micro::{Edit, Tool},
 };
 use record::event::{self, Input};
+use service::apply;
 use system::{policy::Policy, workspace::Globs};
 
 /// The work that a run is asked to do.

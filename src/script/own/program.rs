@@ -23,7 +23,6 @@ use super::{
     measure::{self, Measurer},
     propose::{self, Work},
 };
-use crate::service::exec::{PrivateFolder, look_up};
 use adapter::{
     Adapter, Context,
     contract::{Counted, Counts, Invocation, Proposal},
@@ -36,6 +35,7 @@ use base::{
     error::{Code, Error},
     text::{escape, shortened},
 };
+use service::exec::{PrivateFolder, look_up};
 use system::process::{
     Program,
     sandbox::{self, Confine, Ended, Launch, NotStarted, Output},

@@ -7,8 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::service::exec::look_up;
 use base::error::{Code, Error};
+use service::exec::look_up;
 
 /// An error if a command line reaches a file of the workspace in another way than by one of these files.
 pub(super) fn check(

@@ -5,14 +5,12 @@
 use std::path::Path;
 
 use super::{Files, MOST_BYTES, arrange::is_part};
-use crate::{
-    script::remote::{Git, GitSource, Surroundings},
-    service::exec::PrivateFolder,
-};
+use crate::script::remote::{Git, GitSource, Surroundings};
 use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use service::exec::PrivateFolder;
 use system::{
     git::commit_files,
     process::sandbox::{Limits, Unasked},

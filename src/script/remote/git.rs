@@ -11,8 +11,8 @@ use super::{
     source::{GitSource, PROTOCOLS},
     token,
 };
-use crate::service::exec::look_up;
 use base::error::{Code, Error};
+use service::exec::look_up;
 use system::process::{
     Program,
     sandbox::{self, Confine, Launch, Limits, NotStarted, Output},

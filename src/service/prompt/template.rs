@@ -19,11 +19,11 @@ pub(super) enum Template {
 
 /// The templates and their sources.
 const SOURCES: &[(&str, &str)] = &[
-    ("block", include_str!("../../../stdlib/prompt/block.jinja")),
-    ("directives/dta", include_str!("../../../stdlib/prompt/directives/dta.jinja")),
-    ("directives/micro", include_str!("../../../stdlib/prompt/directives/micro.jinja")),
-    ("directives/plan", include_str!("../../../stdlib/prompt/directives/plan.jinja")),
-    ("prompt", include_str!("../../../stdlib/prompt/prompt.jinja")),
+    ("block", include_str!("templates/block.jinja")),
+    ("directives/dta", include_str!("templates/directives/dta.jinja")),
+    ("directives/micro", include_str!("templates/directives/micro.jinja")),
+    ("directives/plan", include_str!("templates/directives/plan.jinja")),
+    ("prompt", include_str!("templates/prompt.jinja")),
 ];
 
 /// The prefix of the names of directives.

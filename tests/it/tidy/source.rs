@@ -18,6 +18,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("gate", &["service", "gate"]),
     ("llm", &["service", "llm"]),
     ("adapter", &["service", "adapter"]),
+    ("service", &["service"]),
 ];
 
 /// A file below `src/`.

@@ -6,13 +6,13 @@ use std::{
 };
 
 use super::super::Here;
-use crate::service::exec;
 use base::{
     change::Content,
     error::{Code, Error},
     path::RepoPath,
     text::escape,
 };
+use service::exec;
 use system::{
     git::blob_name,
     process::{Captured, Command, Program, capture},

@@ -1,12 +1,12 @@
 //! The hooks of a commit, confined like a command of a run: they see a view of the tree, and may refuse or edit the message.
 
 use super::{super::Here, git::Git};
-use crate::service::exec;
 use base::{
     call::Run,
     error::{Code, Error},
     text::{escape, first_file},
 };
+use service::exec;
 
 /// Runs a hook without a message.
 const PLAIN: &str = r#"export GIT_INDEX_FILE="$1"; exec "$0""#;

@@ -7,13 +7,13 @@ use super::super::{Here, arguments::Cli, output::Output, trust};
 use crate::{
     face::fleet::{RequestForm, Step},
     script::remote::without_secrets,
-    service::exec::{PrivateFolder, look_up},
 };
 use base::{
     error::{Code, Error},
     text::escape,
 };
 use gate::secrets;
+use service::exec::{PrivateFolder, look_up};
 use system::{
     clock::Stopwatch,
     process::sandbox::{self, Confine, Ended, Launch, NotStarted},

@@ -27,13 +27,10 @@ use self::{
     flight::{Flight, Paced},
     provider::Provider,
 };
-use crate::{
-    host::{
-        Event, Position,
-        budget::{Demand, Spent},
-        call::llm::models::Requests,
-    },
-    service::prompt,
+use crate::host::{
+    Event, Position,
+    budget::{Demand, Spent},
+    call::llm::models::Requests,
 };
 use base::{
     call::{Ask, Call},
@@ -44,6 +41,7 @@ use record::{
     Note,
     event::{self, LlmSent, Reserved},
 };
+use service::prompt;
 use system::{policy, threads};
 
 pub use self::{recordings::tape_of, streams::Told, tape::Tape};

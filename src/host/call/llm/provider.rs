@@ -10,21 +10,19 @@ use std::{
 
 use url::Url;
 
-use crate::{
-    host::{
-        Context, Trust, Wanted,
-        call::{
-            key::KeyPlace,
-            llm::orchestrators::{ADD, EMBEDDED, Orchestrators, is_any, names},
-        },
+use crate::host::{
+    Context, Trust, Wanted,
+    call::{
+        key::KeyPlace,
+        llm::orchestrators::{ADD, EMBEDDED, Orchestrators, is_any, names},
     },
-    service::exec,
 };
 use base::error::{Code, Error, nearest};
 use llm::{
     Capabilities, Command, CommandOptions, Heuristic, Http, LlmRequest, Model, Orchestrator, Reply, Wire, WireOptions,
     Written, dialect,
 };
+use service::exec;
 use system::{
     net::{Cancel, Secret, is_loopback},
     policy::{HEURISTIC, LlmProvider, Policy},

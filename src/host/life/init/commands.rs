@@ -6,8 +6,8 @@ use std::{fmt::Write, path::Path};
 
 use serde_json::Value;
 
-use crate::service::exec;
 use base::path::RepoPath;
+use service::exec;
 use system::workspace::{Kind, Workspace};
 
 /// The beginning of `[exec]` in the policy of every new workspace.
