@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 use record::event::Free;
 
 /// Members of a reply that differ each time. A record keeps them apart from the data that is compared.
-pub(in crate::host) const VOLATILE: &[&str] = &["cpu_ms", "duration_ms", "first_token_ms", "peak_bytes", "total_ms"];
+pub(crate) const VOLATILE: &[&str] = &["cpu_ms", "duration_ms", "first_token_ms", "peak_bytes", "total_ms"];
 
 /// A reply without what differs each time, and that.
-pub(in crate::host) fn parted(reply: &Value) -> (Value, Free) {
+pub(crate) fn parted(reply: &Value) -> (Value, Free) {
     let mut stable = reply.clone();
     let mut volatile = Map::new();
     if let Some(map) = stable.as_object_mut() {
@@ -18,7 +18,7 @@ pub(in crate::host) fn parted(reply: &Value) -> (Value, Free) {
 }
 
 /// A reply of which those parts were kept apart, as it was.
-pub(in crate::host) fn joined(mut reply: Value, volatile: Option<&Free>) -> Value {
+pub(crate) fn joined(mut reply: Value, volatile: Option<&Free>) -> Value {
     if let (Some(reply), Some(volatile)) = (reply.as_object_mut(), volatile.and_then(|parts| parts.0.as_object())) {
         let parts = VOLATILE.iter().filter_map(|key| volatile.get_key_value(*key));
         reply.extend(parts.map(|(key, value)| (key.clone(), value.clone())));

@@ -17,7 +17,7 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// How long a run has taken, without what it waited for people.
 #[derive(Debug)]
-pub(in crate::host) struct Wall {
+pub(crate) struct Wall {
     limit_s: u64,
     watch: Stopwatch,
     /// The waiting time, which does not count, in milliseconds. `before_ms` is the time of former sessions, which does.
@@ -64,14 +64,14 @@ impl Wall {
 
 /// A thread that says when everything of a run has to stop: the user wants it, or its time is spent. It ends with this value.
 #[derive(Debug)]
-pub(in crate::host) struct Deadline {
+pub(crate) struct Deadline {
     stop: Arc<AtomicBool>,
     /// Closed by dropping it.
     _alive: mpsc::Sender<()>,
 }
 
 impl Deadline {
-    pub(in crate::host) fn start(wall: Arc<Wall>, cancel: Arc<AtomicBool>) -> Result<Self, Error> {
+    pub(crate) fn start(wall: Arc<Wall>, cancel: Arc<AtomicBool>) -> Result<Self, Error> {
         let stop = Arc::new(AtomicBool::new(false));
         let (alive, ended) = mpsc::channel::<()>();
         let told = Arc::clone(&stop);
@@ -86,12 +86,12 @@ impl Deadline {
     }
 
     /// Becomes true when everything has to stop.
-    pub(in crate::host) fn stop(&self) -> &AtomicBool {
+    pub(crate) fn stop(&self) -> &AtomicBool {
         &self.stop
     }
 
     /// The same, for what works while the run is changed.
-    pub(in crate::host) fn flag(&self) -> Arc<AtomicBool> {
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
 }

@@ -52,25 +52,20 @@ use system::{git, policy::Policy, workspace::View};
 pub(super) const SOURCE: &str = "adapter";
 
 /// The adapters that exist and that a policy approves.
-pub(in crate::host) fn approved<'a>(context: &'a Context, policy: &Policy) -> Vec<&'a dyn Adapter> {
+pub(crate) fn approved<'a>(context: &'a Context, policy: &Policy) -> Vec<&'a dyn Adapter> {
     let list = policy.settings().adapters.approved.as_ref();
     let approved = |adapter: &&dyn Adapter| list.is_none_or(|list| list.iter().any(|name| name == adapter.name()));
     context.options.adapters.all().into_iter().filter(approved).collect()
 }
 
 /// The approved adapters, as `nrv.dtas()` gives them.
-pub(in crate::host) fn approved_adapters(run: &Terms<'_>) -> Value {
+pub(crate) fn approved_adapters(run: &Terms<'_>) -> Value {
     let row = |adapter: &dyn Adapter| json!({"name": adapter.name(), "version": adapter.version(), "summary": adapter.summary()});
     approved(run.context, &run.policy).into_iter().map(row).collect()
 }
 
 /// The invocation with what a script may leave out, checked against the adapter's schema and the policy.
-pub(in crate::host) fn invocation(
-    run: &Terms<'_>,
-    view: View<'_>,
-    tool: &str,
-    input: &Value,
-) -> Result<Invocation, Error> {
+pub(crate) fn invocation(run: &Terms<'_>, view: View<'_>, tool: &str, input: &Value) -> Result<Invocation, Error> {
     let adapter = run.context.options.adapters.find(tool)?;
     let settings = run.policy.adapter(tool);
     let Value::Object(mut map) = input.clone() else {
@@ -103,7 +98,7 @@ pub(in crate::host) fn invocation(
 }
 
 /// Has an adapter propose. The view is the tree as the run of that id sees it.
-pub(in crate::host) fn propose(
+pub(crate) fn propose(
     (run, view, id): (&Terms<'_>, View<'_>, &str),
     adapter: &dyn Adapter,
     invocation: &Invocation,
@@ -123,14 +118,14 @@ pub(in crate::host) fn propose(
 }
 
 /// The calls of adapters: their pipeline, and the proposals that are open.
-pub(in crate::host) struct Adapters<'s, 'a> {
-    pub(in crate::host) pipeline: Pipeline<'s, 'a>,
-    pub(in crate::host) proposals: &'s mut BTreeMap<String, StoredProposal>,
+pub(crate) struct Adapters<'s, 'a> {
+    pub(crate) pipeline: Pipeline<'s, 'a>,
+    pub(crate) proposals: &'s mut BTreeMap<String, StoredProposal>,
 }
 
 impl Adapters<'_, '_> {
     /// `propose`: a patch and a plan, no side effect but the record.
-    pub(in crate::host) fn propose(&mut self, tool: &str, input: &Value) -> Result<Value, Error> {
+    pub(crate) fn propose(&mut self, tool: &str, input: &Value) -> Result<Value, Error> {
         let result = self.discover(tool, input).and_then(|stored| {
             self.check_held(&stored)?;
             let reply = stored.reply.clone();
@@ -153,7 +148,7 @@ impl Adapters<'_, '_> {
     }
 
     /// `apply`: a proposal by its id, verified or undone.
-    pub(in crate::host) fn apply_proposal(&mut self, tool: &str, proposal: &Value) -> Result<Value, Error> {
+    pub(crate) fn apply_proposal(&mut self, tool: &str, proposal: &Value) -> Result<Value, Error> {
         let id = proposal.get("id").and_then(Value::as_str).unwrap_or_default();
         recall_proposal(self.proposals, self.pipeline.recorder, self.pipeline.draft.view(), id)?;
         let Some(stored) = self.proposals.remove(id) else {
@@ -169,7 +164,7 @@ impl Adapters<'_, '_> {
     }
 
     /// `nrv.gate.confirm`: asks, and keeps a token for the subject.
-    pub(in crate::host) fn confirm(&mut self, label: &str, subject: &Value) -> Result<Value, Error> {
+    pub(crate) fn confirm(&mut self, label: &str, subject: &Value) -> Result<Value, Error> {
         if let Some(id) = subject.get("id").and_then(Value::as_str) {
             recall_proposal(self.proposals, self.pipeline.recorder, self.pipeline.draft.view(), id)?;
         }
@@ -178,7 +173,7 @@ impl Adapters<'_, '_> {
     }
 
     /// `run`: everything in one call, under one lock from discover to verify.
-    pub(in crate::host) fn run_adapter(&mut self, tool: &str, input: &Value) -> Result<Value, Error> {
+    pub(crate) fn run_adapter(&mut self, tool: &str, input: &Value) -> Result<Value, Error> {
         let result = self.run_locked(tool, input);
         self.tell_failure(tool, result)
     }
@@ -310,7 +305,7 @@ impl Adapters<'_, '_> {
 
 impl Recorder<'_> {
     /// Writes an artefact of a call.
-    pub(in crate::host) fn write_artifact(
+    pub(crate) fn write_artifact(
         &self,
         position: &Position,
         tool: &str,
@@ -463,7 +458,7 @@ impl ByVerifier<'_> {
 }
 
 /// Verifies a proposal that a former session committed, or undoes it with all that came after it.
-pub(in crate::host) fn verify_recalled(
+pub(crate) fn verify_recalled(
     pipeline: &mut Pipeline<'_, '_>,
     stored: &StoredProposal,
     standing: &Transacted,
@@ -473,7 +468,7 @@ pub(in crate::host) fn verify_recalled(
 }
 
 /// `nrv.dta(name).describe`.
-pub(in crate::host) fn describe(run: &Terms<'_>, tool: &str) -> Result<Value, Error> {
+pub(crate) fn describe(run: &Terms<'_>, tool: &str) -> Result<Value, Error> {
     describe_adapter(run.context.options.adapters.find(tool)?, &run.policy)
 }
 

@@ -27,16 +27,16 @@ const NAMES: &[&str] = &[
 const LONGEST: usize = 64;
 
 /// The agents of a run, with what it takes to look at their commitments.
-pub(in crate::host) struct Agents<'s, 'a> {
-    pub(in crate::host) pledges: Pledges<'s, 'a>,
-    pub(in crate::host) registry: &'s Registry,
-    pub(in crate::host) position: &'s Position,
-    pub(in crate::host) sink: &'s mut dyn Sink,
+pub(crate) struct Agents<'s, 'a> {
+    pub(crate) pledges: Pledges<'s, 'a>,
+    pub(crate) registry: &'s Registry,
+    pub(crate) position: &'s Position,
+    pub(crate) sink: &'s mut dyn Sink,
 }
 
 impl Agents<'_, '_> {
     /// Answers a call `agent.*`.
-    pub(in crate::host) fn answer(&mut self, call: &Call) -> Result<Value, Error> {
+    pub(crate) fn answer(&mut self, call: &Call) -> Result<Value, Error> {
         match call {
             Call::AgentSummon(summon) => self.summon(summon),
             Call::AgentList {} => Ok(self.registry.living().map(|agent| json!(agent)).collect()),

@@ -28,12 +28,7 @@ const KIND: &str = "apply";
 
 impl Host<'_> {
     /// Answers a call `apply.*` with its outcomes: one map for one file, a list for a plan or patches.
-    pub(in crate::host) fn apply(
-        &mut self,
-        position: &Position,
-        call: &Call,
-        sink: &mut dyn Sink,
-    ) -> Result<Value, Error> {
+    pub(crate) fn apply(&mut self, position: &Position, call: &Call, sink: &mut dyn Sink) -> Result<Value, Error> {
         let mut request = apply::Request::of(call)?;
         if self.run.policy.is_locked() {
             request = request.strictly();
@@ -88,7 +83,7 @@ impl Host<'_> {
 impl Pipeline<'_, '_> {
     /// Refuses files that may not be written, before anything of them is read. The tool is the one that is to change them, if it has
     /// a name of its own.
-    pub(in crate::host) fn check_targets(&mut self, tool: Option<&str>, targets: Vec<RepoPath>) -> Result<(), Error> {
+    pub(crate) fn check_targets(&mut self, tool: Option<&str>, targets: Vec<RepoPath>) -> Result<(), Error> {
         let stat = |path: RepoPath| Stat { path, lines: Lines::default() };
         let files: Vec<Stat> = targets.into_iter().map(stat).collect();
         let verdict = self.run.judge((tool, self.tally.agents.acting()), &files, &[]);

@@ -34,7 +34,7 @@ impl Pipeline<'_, '_> {
     /// Ends the innermost attempt: what it changed is kept, or undone.
     ///
     /// `undo_refused` names files that somebody else changed since; then the attempt stays open.
-    pub(in crate::host) fn end_attempt(&mut self, keep: bool) -> Result<Value, Error> {
+    pub(crate) fn end_attempt(&mut self, keep: bool) -> Result<Value, Error> {
         let Pipeline { recorder, ledger, draft, sink, .. } = self;
         let Some(attempt) = ledger.attempts.open.pop() else {
             let error = Error::new(Code::InvalidInput, "no attempt is open that could be ended");
@@ -70,7 +70,7 @@ impl Pipeline<'_, '_> {
 
 impl Ledger<'_> {
     /// Begins an attempt. Only a dry run has a draft.
-    pub(in crate::host) fn begin_attempt(&mut self, position: &Position, draft: Option<&Draft<'_>>) -> Value {
+    pub(crate) fn begin_attempt(&mut self, position: &Position, draft: Option<&Draft<'_>>) -> Value {
         let before = draft.map(|draft| Proposed { overlay: draft.overlay.clone(), files: draft.proposed.clone() });
         let from = self.transactions.len();
         self.attempts.open.push(Attempt { position: position.to_string(), from, before });
@@ -78,7 +78,7 @@ impl Ledger<'_> {
     }
 
     /// Leaves the attempts that are open when the run comes to its end: nothing of them stays, whatever else does.
-    pub(in crate::host) fn leave_attempts(
+    pub(crate) fn leave_attempts(
         &mut self,
         recorder: &mut Recorder<'_>,
         draft: Option<&mut Draft<'_>>,
@@ -105,14 +105,14 @@ impl Ledger<'_> {
     }
 
     /// Sets aside what the open attempts changed; how many files that are.
-    pub(in crate::host) fn set_aside(&mut self, recorder: &mut Recorder<'_>) -> Result<usize, Error> {
+    pub(crate) fn set_aside(&mut self, recorder: &mut Recorder<'_>) -> Result<usize, Error> {
         let Some(outermost) = self.attempts.open.first() else { return Ok(0) };
         let (from, position) = (outermost.from, outermost.position.clone());
         self.take_back(recorder, from, &Reason::SetAside(&position))
     }
 
     /// Puts back what was set aside. `stale_preimage` names files that somebody changed meanwhile.
-    pub(in crate::host) fn put_back(&mut self, recorder: &mut Recorder<'_>) -> Result<(), Error> {
+    pub(crate) fn put_back(&mut self, recorder: &mut Recorder<'_>) -> Result<(), Error> {
         let Some(aside) = recorder.past.as_ref().and_then(Past::aside).cloned() else { return Ok(()) };
         let restored = restore_targets(&recorder.folder, std::slice::from_ref(&aside.undo), false)?;
         let current = restored.current(self.context).map_err(|error| {
@@ -150,7 +150,7 @@ impl Draft<'_> {
 }
 
 /// True for a run whose record ends inside an attempt that has changed files.
-pub(in crate::host) fn is_open(folder: &RunFolder) -> Result<bool, Error> {
+pub(crate) fn is_open(folder: &RunFolder) -> Result<bool, Error> {
     Ok(open_changes(folder)?.is_some_and(|(_, _, of)| !of.is_empty()))
 }
 
@@ -170,7 +170,7 @@ fn open_changes(folder: &RunFolder) -> Result<Option<(Past, String, Vec<Transact
 /// Sets aside what the open attempts of a run changed whose process died; how many files that are.
 ///
 /// `undo_refused` names files that somebody else changed meanwhile; then nothing is taken back.
-pub(in crate::host) fn set_aside_dead(
+pub(crate) fn set_aside_dead(
     context: &Context,
     folder: &RunFolder,
     chain: &mut Chain,

@@ -32,7 +32,7 @@ enum Searched {
 impl Files<'_> {
     /// Matches in the order of paths and places. Files that are not UTF-8 are passed over. `unreadable` if a file that may match has a
     /// syntax error, and the search does not permit that.
-    pub(in crate::host) fn find_code(&self, search: &Search) -> Result<Value, Error> {
+    pub(crate) fn find_code(&self, search: &Search) -> Result<Value, Error> {
         let finder = Finder::new(search)?;
         let paths = self.glob(&search.glob)?;
         let (hits, size) = (AtomicU64::new(0), AtomicU64::new(0));

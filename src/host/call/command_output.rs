@@ -15,7 +15,7 @@ const LINES: usize = 20;
 const CHARACTERS: usize = 400;
 
 /// The last lines of both streams; none if nothing was said. Control characters are for whoever shows them.
-pub(in crate::host) fn last_words(ended: &Ended, rules: &secrets::Rules) -> Option<String> {
+pub(crate) fn last_words(ended: &Ended, rules: &secrets::Rules) -> Option<String> {
     let streams = [("stdout", &ended.stdout), ("stderr", &ended.stderr)];
     let parts: Vec<String> = streams.iter().filter_map(|(name, stream)| part(name, stream, rules)).collect();
     Some(parts.join("\n")).filter(|text| !text.is_empty())
@@ -48,7 +48,7 @@ fn overwritten(line: &str) -> &str {
 }
 
 /// A stream as text; of a long one the head and the tail, with a line between them that says what is missing.
-pub(in crate::host) fn text(stream: &Stream) -> String {
+pub(crate) fn text(stream: &Stream) -> String {
     let mut text = String::from_utf8_lossy(&stream.head).into_owned();
     if let Some(tail) = &stream.tail {
         let left_out = stream.length.saturating_sub((stream.head.len() + tail.len()) as u64);

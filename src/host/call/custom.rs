@@ -31,19 +31,19 @@ type Handler = Box<dyn Fn(&Value, &CustomContext<'_>) -> Result<Value, Error> + 
 /// As it is made, a script's header must permit it, and a dry run refuses it: see [`CustomCall::without_permission`],
 /// [`CustomCall::read_only`] and [`CustomCall::preview`].
 pub struct CustomCall {
-    pub(in crate::host) name: String,
-    pub(in crate::host) summary: String,
+    pub(crate) name: String,
+    pub(crate) summary: String,
     params: Value,
-    pub(in crate::host) handler: Handler,
-    pub(in crate::host) preview: Option<Handler>,
-    pub(in crate::host) demand: Option<Estimate>,
-    pub(in crate::host) effect: Effect,
+    pub(crate) handler: Handler,
+    pub(crate) preview: Option<Handler>,
+    pub(crate) demand: Option<Estimate>,
+    pub(crate) effect: Effect,
     needs_permission: bool,
 }
 
 /// The effect that a call may have outside of the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::host) enum Effect {
+pub(crate) enum Effect {
     /// Nothing.
     None,
     /// An effect that may be repeated: the call works only on what it makes itself.
@@ -202,7 +202,7 @@ impl Calls {
     }
 
     /// Returns the effect that a call may have outside of the workspace; none if there is no such call.
-    pub(in crate::host) fn effect(&self, name: &str) -> Option<Effect> {
+    pub(crate) fn effect(&self, name: &str) -> Option<Effect> {
         self.0.get(name).map(|offer| offer.call.effect)
     }
 
@@ -212,7 +212,7 @@ impl Calls {
     }
 
     /// Returns the name of each call, and whether it needs a permission, for the gates.
-    pub(in crate::host) fn offered(&self) -> Vec<Offered<'_>> {
+    pub(crate) fn offered(&self) -> Vec<Offered<'_>> {
         self.0.iter().map(|(name, offer)| Offered { name, needs_permission: offer.call.needs_permission }).collect()
     }
 }

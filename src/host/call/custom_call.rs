@@ -22,7 +22,7 @@ use base::{
 use system::schema::Schema;
 
 /// Answers a call that the program adds, or one to an MCP server. What may have an effect is in the record, on the disk, before it is done.
-pub(in crate::host) fn custom(pipeline: &mut Pipeline<'_, '_>, call: &Call) -> Result<Value, Error> {
+pub(crate) fn custom(pipeline: &mut Pipeline<'_, '_>, call: &Call) -> Result<Value, Error> {
     let (name, params) = match call {
         Call::McpTools { server } => return mcp::tools(pipeline, server),
         Call::Custom { name, params } if tool_of_call(name).is_some() => {

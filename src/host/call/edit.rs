@@ -35,7 +35,7 @@ use system::workspace::{Globs, View, parallel_map};
 const KIND: &str = "edit";
 
 /// Answers a call `edit.make` with its outcome.
-pub(in crate::host) fn make(pipeline: &mut Pipeline<'_, '_>, edit: &Edit) -> Result<Value, Error> {
+pub(crate) fn make(pipeline: &mut Pipeline<'_, '_>, edit: &Edit) -> Result<Value, Error> {
     let tool = Some(edit.tool.as_str());
     pipeline.check_targets(tool, vec![RepoPath::parse(&edit.path)?])?;
     let run = pipeline.run;
@@ -116,7 +116,7 @@ impl Proof for Proven<'_> {
 
 impl Files<'_> {
     /// Answers a call `edit.find` with handles, in the order of paths and places. Files of other formats are passed over.
-    pub(in crate::host) fn find_targets(&self, find: &Find) -> Result<Value, Error> {
+    pub(crate) fn find_targets(&self, find: &Find) -> Result<Value, Error> {
         let globs = unprotected(Globs::parse(&find.patterns)?)?;
         let mut paths = self.view().list(&globs, self.context.options.threads)?.paths;
         paths.retain(|path| edit::knows(path.as_str()) && self.readable(path.as_str()).is_ok());

@@ -13,7 +13,7 @@ use gate::{Edit, Rules, Subject, Verdict, destructive};
 use system::{policy::Policy, workspace::View};
 
 /// Returns the verdict of the gates on a command, or on the use of a tool, that a script asks about; none for another call.
-pub(in crate::host) fn verdict(call: &Call, policy: &Policy, rules: &Rules) -> Option<Verdict> {
+pub(crate) fn verdict(call: &Call, policy: &Policy, rules: &Rules) -> Option<Verdict> {
     match call {
         Call::GateEvaluateCommand { command: Command::Argv(argv) } => {
             Some(gate::evaluate_command(destructive::Command::Argv(argv), policy, rules))
@@ -27,13 +27,13 @@ pub(in crate::host) fn verdict(call: &Call, policy: &Policy, rules: &Rules) -> O
 }
 
 /// Answers what [`verdict`] is about.
-pub(in crate::host) fn evaluate(run: &Terms<'_>, call: &Call) -> Result<Value, Error> {
+pub(crate) fn evaluate(run: &Terms<'_>, call: &Call) -> Result<Value, Error> {
     let none = || Error::new(Code::Internal, format!("`{}` asks the gates nothing", call.name()));
     reply(&verdict(call, &run.policy, &run.rules).ok_or_else(none)?)
 }
 
 /// The file as the run sees it says what is new, and how many lines change; a caller may only say more.
-pub(in crate::host) fn evaluate_edit(
+pub(crate) fn evaluate_edit(
     run: &Terms<'_>,
     view: View<'_>,
     path: &str,

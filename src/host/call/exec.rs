@@ -55,7 +55,7 @@ const COMMAND: usize = 500;
 const OUTPUT: &str = "packs/exec";
 
 /// Runs a command. Its program was judged; its changes are judged here.
-pub(in crate::host) fn exec(pipeline: &mut Pipeline<'_, '_>, call: &Call, run: &Run) -> Result<Value, Error> {
+pub(crate) fn exec(pipeline: &mut Pipeline<'_, '_>, call: &Call, run: &Run) -> Result<Value, Error> {
     let (order, outcome) = match pipeline.turn.ahead.commands.remove(pipeline.position.as_str()) {
         Some(begun) => begun,
         None => {
@@ -81,12 +81,12 @@ pub(in crate::host) fn exec(pipeline: &mut Pipeline<'_, '_>, call: &Call, run: &
 }
 
 /// The time limit of a command, in milliseconds.
-pub(in crate::host) fn limit_ms(terms: &Terms<'_>, run: &Run) -> u64 {
+pub(crate) fn limit_ms(terms: &Terms<'_>, run: &Run) -> u64 {
     run.timeout_ms.unwrap_or(terms.policy.settings().exec.timeout_ms)
 }
 
 /// Locks what a command may change, reserves its time and records its intent.
-pub(in crate::host) fn begin(
+pub(crate) fn begin(
     pipeline: &mut Pipeline<'_, '_>,
     position: Position,
     call: &Call,
@@ -119,7 +119,7 @@ pub(in crate::host) fn begin(
 }
 
 /// Runs commands, each on a view of the tree as it is now, at the same time if there are threads for that.
-pub(in crate::host) fn carry_out(pipeline: &mut Pipeline<'_, '_>, orders: &[Order]) -> Vec<Outcome> {
+pub(crate) fn carry_out(pipeline: &mut Pipeline<'_, '_>, orders: &[Order]) -> Vec<Outcome> {
     let Pipeline { run, recorder, tally, sink, .. } = pipeline;
     for order in orders {
         sink.event(Event::CommandStarted { argv: order.run.argv() });
@@ -343,20 +343,20 @@ impl Terms<'_> {
     }
 
     /// A command as sentences name it: without secrets, and not all of a long one.
-    pub(in crate::host) fn told(&self, run: &Run) -> String {
+    pub(crate) fn told(&self, run: &Run) -> String {
         // What is cut off might be a part of a secret, of which the rest would not be found.
         shortened(&secrets::redact(&run.argv().join(" "), self.rules.secrets()), COMMAND)
     }
 }
 
 /// A program as records have it.
-pub(in crate::host) fn recorded_program(found: &exec::Found) -> Program {
+pub(crate) fn recorded_program(found: &exec::Found) -> Program {
     Program { path: found.path.clone(), sha256: found.sha256 }
 }
 
 /// Clears the set-id bits of files that a command left in scratch, and tells of them. It is asked for where nothing kept the command
 /// from setting them, since looking for them takes as long as listing.
-pub(in crate::host) fn clear_scratch(workspace: &Workspace, scratch: &[RepoPath], sink: &mut dyn Sink) -> Cleared {
+pub(crate) fn clear_scratch(workspace: &Workspace, scratch: &[RepoPath], sink: &mut dyn Sink) -> Cleared {
     let found = journal::clear_set_id(workspace, scratch);
     for (paths, what) in [
         (&found.cleared, "a set-id file that a command left in scratch, is one no more: the bits were cleared"),
@@ -370,7 +370,7 @@ pub(in crate::host) fn clear_scratch(workspace: &Workspace, scratch: &[RepoPath]
 }
 
 /// Returns the reply that the script receives.
-pub(in crate::host) fn reply(done: &Done) -> Value {
+pub(crate) fn reply(done: &Done) -> Value {
     let mut reply = outcome(&done.ended);
     reply["changed"] = done.changes.changes().iter().map(|change| json!(change.path)).collect();
     reply

@@ -31,19 +31,19 @@ const HELD: u64 = 16 << 20;
 
 /// A tree, and what a policy lets a script see of it.
 #[derive(Clone, Copy)]
-pub(in crate::host) struct Files<'a> {
-    pub(in crate::host) context: &'a Context,
-    pub(in crate::host) policy: &'a Policy,
-    pub(in crate::host) overlay: &'a Overlay,
+pub(crate) struct Files<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) policy: &'a Policy,
+    pub(crate) overlay: &'a Overlay,
     /// Bytes that a reply may have.
-    pub(in crate::host) most: u64,
+    pub(crate) most: u64,
     /// Becomes true when everything has to stop.
-    pub(in crate::host) stop: Option<&'a AtomicBool>,
+    pub(crate) stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> Files<'a> {
     /// Answers a call `files.*` or `code.find`.
-    pub(in crate::host) fn answer(&self, call: &Call) -> Result<Value, Error> {
+    pub(crate) fn answer(&self, call: &Call) -> Result<Value, Error> {
         match call {
             Call::FilesGlob { patterns } => self.glob(patterns).map(|paths| json!(paths)),
             Call::FilesRead { path } => self.read_text(path).map(Value::from),
@@ -56,13 +56,13 @@ impl<'a> Files<'a> {
         }
     }
 
-    pub(in crate::host) fn view(&self) -> View<'a> {
+    pub(crate) fn view(&self) -> View<'a> {
         let view = View::new(&self.context.workspace, self.overlay);
         self.stop.map_or(view, |stop| view.until(stop))
     }
 
     /// Checks that a script may read a path.
-    pub(in crate::host) fn readable(&self, text: &str) -> Result<RepoPath, Error> {
+    pub(crate) fn readable(&self, text: &str) -> Result<RepoPath, Error> {
         let path = RepoPath::parse(text)?;
         if let Some(reason) = protected::read_refusal(&path) {
             return Err(Error::new(Code::ProtectedPath, format!("`{path}` can't be read by a script: {reason}"))
@@ -85,7 +85,7 @@ impl<'a> Files<'a> {
     }
 
     /// A file's text.
-    pub(in crate::host) fn read_text(&self, path: &str) -> Result<String, Error> {
+    pub(crate) fn read_text(&self, path: &str) -> Result<String, Error> {
         let path = self.readable(path)?;
         match self.view().read_within(&path, self.most)? {
             Some(content) => text_of(&path, content.into_bytes()),
@@ -106,7 +106,7 @@ impl<'a> Files<'a> {
     }
 
     /// The file that a text names, if it is the path of one that may be read.
-    pub(in crate::host) fn stored(&self, text: &str) -> Option<(RepoPath, Content)> {
+    pub(crate) fn stored(&self, text: &str) -> Option<(RepoPath, Content)> {
         let path = self.readable(text).ok()?;
         let content = self.view().read(&path).ok()?;
         Some((path, content))
@@ -145,7 +145,7 @@ impl<'a> Files<'a> {
     }
 
     /// A file's hash.
-    pub(in crate::host) fn sha256(&self, path: &str) -> Result<String, Error> {
+    pub(crate) fn sha256(&self, path: &str) -> Result<String, Error> {
         let path = self.readable(path)?;
         Ok(self.view().hash(&path)?.sha256.to_string())
     }
@@ -236,7 +236,7 @@ impl Search<'_, '_> {
 }
 
 /// Globs that a script wrote. One that aims at a protected folder is refused: nothing found would look like nothing there.
-pub(in crate::host) fn unprotected(globs: Globs) -> Result<Globs, Error> {
+pub(crate) fn unprotected(globs: Globs) -> Result<Globs, Error> {
     for prefix in globs.prefixes().iter().filter(|prefix| !prefix.is_empty()) {
         let path = RepoPath::parse(prefix)?;
         if let Some(reason) = protected::read_refusal(&path) {

@@ -23,7 +23,7 @@ use system::{
 const BOUNDS: &[&str] = &["header.permissions.write", "paths.write"];
 
 /// Answers a call `dag.*`.
-pub(in crate::host) fn graph(pipeline: &mut Pipeline<'_, '_>, call: &Call) -> Result<Value, Error> {
+pub(crate) fn graph(pipeline: &mut Pipeline<'_, '_>, call: &Call) -> Result<Value, Error> {
     match call {
         Call::DagBegin { nodes } => {
             check(pipeline.run, nodes, pipeline.draft.view())?;

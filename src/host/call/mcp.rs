@@ -30,7 +30,7 @@ use system::{
 const SHOWN: usize = 2000;
 
 /// The tools of a server that a script may use: each as it was approved.
-pub(in crate::host) fn tools(pipeline: &mut Pipeline<'_, '_>, server: &str) -> Result<Value, Error> {
+pub(crate) fn tools(pipeline: &mut Pipeline<'_, '_>, server: &str) -> Result<Value, Error> {
     let run = pipeline.run;
     let named = Named::of(&run.policy, server)?;
     let approved = &run.context.options.tools;
@@ -47,7 +47,7 @@ pub(in crate::host) fn tools(pipeline: &mut Pipeline<'_, '_>, server: &str) -> R
 }
 
 /// Calls a tool of a server.
-pub(in crate::host) fn call_tool(
+pub(crate) fn call_tool(
     pipeline: &mut Pipeline<'_, '_>,
     call: &Call,
     (name, params): (&str, &Value),

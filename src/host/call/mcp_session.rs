@@ -20,7 +20,7 @@ use system::{
 
 /// The servers with which a run converses. Dropping them ends them all at once.
 #[derive(Default)]
-pub(in crate::host) struct Servers(BTreeMap<String, Session>);
+pub(crate) struct Servers(BTreeMap<String, Session>);
 
 impl Servers {
     /// The conversation with a server, taken out; none if there is none, or if its program sees another tree.

@@ -11,7 +11,7 @@ pub(super) mod attempt;
 pub(super) mod code;
 pub(super) mod command_output;
 pub(super) mod custom;
-pub(in crate::host) mod custom_call;
+pub(crate) mod custom_call;
 mod early;
 pub(super) mod edit;
 pub(super) mod evaluate;

@@ -8,11 +8,11 @@ use base::{call::Parts, error::Error};
 use service::prompt::{self, Composed};
 
 /// The detail of an error that a prompt met after it was made: the prompt's hash.
-pub(in crate::host) const MADE: &str = "prompt_sha256";
+pub(crate) const MADE: &str = "prompt_sha256";
 
 impl Files<'_> {
     /// Makes a prompt.
-    pub(in crate::host) fn compose(&self, parts: &Parts) -> Result<Composed, Error> {
+    pub(crate) fn compose(&self, parts: &Parts) -> Result<Composed, Error> {
         let adapters = approved(self.context, self.policy);
         let names: Vec<&str> = adapters.iter().map(|adapter| adapter.name()).collect();
         let mut size = 0;
@@ -30,7 +30,7 @@ impl Files<'_> {
 
 impl Requests<'_, '_> {
     /// A prompt that was made. It has to fit its model if it says which that is.
-    pub(in crate::host) fn fit(&mut self, parts: &Parts, composed: &Composed) -> Result<Value, Error> {
+    pub(crate) fn fit(&mut self, parts: &Parts, composed: &Composed) -> Result<Value, Error> {
         self.check_fit(parts, composed.tokens).map_err(|error| error.detail(MADE, composed.sha256.to_string()))?;
         as_value(composed)
     }

@@ -32,7 +32,7 @@ struct Samples<'a> {
 }
 
 /// Writes into an input how many links are to be tried, where the adapter knows that parameter and the input is silent.
-pub(in crate::host) fn fill_in(schema: &str, input: &mut Map<String, Value>, samples: u64) {
+pub(crate) fn fill_in(schema: &str, input: &mut Map<String, Value>, samples: u64) {
     let known = || {
         let schema = serde_json::from_str::<Value>(schema).unwrap_or_default();
         schema.pointer("/properties/http_samples").is_some()
@@ -46,7 +46,7 @@ pub(in crate::host) fn fill_in(schema: &str, input: &mut Map<String, Value>, sam
 }
 
 /// Tries a sample of the new links and adds what it found to the verdict; the artefact, if there was anything to try.
-pub(in crate::host) fn try_samples(
+pub(crate) fn try_samples(
     pipeline: &Pipeline<'_, '_>,
     stored: &StoredProposal,
     offered: Vec<String>,
@@ -66,7 +66,7 @@ pub(in crate::host) fn try_samples(
 }
 
 /// Tries the samples of a finished run again, as far as the policy permits it now.
-pub(in crate::host) fn try_again(
+pub(crate) fn try_again(
     context: &Context,
     input: &Invocation,
     offered: Vec<String>,

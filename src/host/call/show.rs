@@ -8,7 +8,7 @@ use base::{call::Blob, hash::Sha256};
 
 impl Files<'_> {
     /// Shows a value. Of a file the reply says which it was, for the record; scripts don't learn it.
-    pub(in crate::host) fn show(&self, value: &Value, sink: &mut dyn Sink) -> Value {
+    pub(crate) fn show(&self, value: &Value, sink: &mut dyn Sink) -> Value {
         if let Some(path) = value.as_str()
             && let Some((path, content)) = self.stored(path)
         {

@@ -40,7 +40,7 @@ pub(crate) const SUBCOMMAND: &str = "__verify";
 const OUT_OF_MEMORY: &str = "memory allocation of ";
 
 /// Verifies what was applied, from the record and the disk.
-pub(in crate::host) fn verify_applied(
+pub(crate) fn verify_applied(
     run: &Terms<'_>,
     folder: &RunFolder,
     stored: &StoredProposal,
@@ -63,7 +63,7 @@ pub(in crate::host) fn verify_applied(
 }
 
 /// Verifies what a dry run proposes: the post-images lie in a file of the run's folder meanwhile.
-pub(in crate::host) fn verify_proposed(
+pub(crate) fn verify_proposed(
     run: &Terms<'_>,
     folder: &RunFolder,
     draft: &Draft<'_>,
@@ -96,7 +96,7 @@ pub(in crate::host) fn verify_proposed(
 
 impl Draft<'_> {
     /// Writes what earlier steps of this dry run proposed to where a process of its own can read it.
-    pub(in crate::host) fn write_overlay(&self, folder: &RunFolder, name: &str) -> Result<Vec<Proposed>, Error> {
+    pub(crate) fn write_overlay(&self, folder: &RunFolder, name: &str) -> Result<Vec<Proposed>, Error> {
         let mut all = Vec::new();
         for (index, (path, previewed)) in self.proposed.iter().enumerate() {
             let mut file = None;
@@ -178,12 +178,7 @@ fn artifact(file: &FileRef) -> ArtifactRef {
 }
 
 /// Runs the verifier. One that dies, hangs or says something else has not passed.
-pub(in crate::host) fn ask(
-    context: &Context,
-    request: &Request,
-    timeout_ms: u64,
-    stop: &AtomicBool,
-) -> Result<Report, Error> {
+pub(crate) fn ask(context: &Context, request: &Request, timeout_ms: u64, stop: &AtomicBool) -> Result<Report, Error> {
     ask_with(context, || Ok(request.clone()), timeout_ms, stop)
 }
 
@@ -215,7 +210,7 @@ fn ask_with(
 
 /// Asks a process of nrv's own, which a hidden subcommand makes. The inner error says why it gave no answer: it died, hung or
 /// said something else.
-pub(in crate::host) fn ask_process<Q: Serialize, A: DeserializeOwned>(
+pub(crate) fn ask_process<Q: Serialize, A: DeserializeOwned>(
     context: &Context,
     subcommand: &str,
     request: impl FnOnce() -> Result<Q, Error>,

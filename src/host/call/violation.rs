@@ -23,7 +23,7 @@ const LONGEST_TEXT: usize = 2000;
 
 impl Tally {
     /// Answers `run.record_violation`.
-    pub(in crate::host) fn add_violation(
+    pub(crate) fn add_violation(
         &mut self,
         policy: &Policy,
         violation: &Violation,
@@ -38,7 +38,7 @@ impl Tally {
 }
 
 /// A violation as the results of gates are recorded.
-pub(in crate::host) fn result(violation: &Violation, policy: &Policy) -> GateResult {
+pub(crate) fn result(violation: &Violation, policy: &Policy) -> GateResult {
     let Violation { rule, severity, message, file } = violation;
     let decision = match severity {
         Severity::Warn => Decision::Warn,

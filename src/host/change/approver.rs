@@ -24,14 +24,14 @@ use system::{
 const ALLOWED_SIGNERS: &str = "allowed_signers";
 
 /// Who said yes, and what shows it.
-pub(in crate::host) struct Approver {
-    pub(in crate::host) by: String,
+pub(crate) struct Approver {
+    pub(crate) by: String,
     /// The key that signed, as `ssh-keygen -l` shows it.
-    pub(in crate::host) fingerprint: Option<String>,
+    pub(crate) fingerprint: Option<String>,
 }
 
 /// Who says yes: one of `confirm.approvers` by a signature, or without them whoever says so.
-pub(in crate::host) fn approver(
+pub(crate) fn approver(
     run: &Terms<'_>,
     folder: &RunFolder,
     bound: &Bound,

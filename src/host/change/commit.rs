@@ -59,7 +59,7 @@ impl Permitted<'_> {
 
 impl Committed {
     /// A change that stands although its call was never answered: a former session of the run committed it.
-    pub(in crate::host) fn recalled(ledger: &Ledger<'_>, standing: &Transacted) -> Self {
+    pub(crate) fn recalled(ledger: &Ledger<'_>, standing: &Transacted) -> Self {
         let first = ledger.transactions.iter().position(|one| one.transaction == standing.transaction);
         Committed { transaction: Some(standing.transaction.clone()), first: first.unwrap_or(ledger.transactions.len()) }
     }
@@ -74,14 +74,14 @@ impl Committed {
 }
 
 /// Returns the manifest and the patch of a transaction's pack. The hashes of the entries cover the pre-images.
-pub(in crate::host) fn pack_files(folder: &RunFolder, transaction: &str) -> Result<Vec<FileRef>, Error> {
+pub(crate) fn pack_files(folder: &RunFolder, transaction: &str) -> Result<Vec<FileRef>, Error> {
     let file = |name| folder.file_ref(&format!("packs/{transaction}/{name}"));
     Ok(vec![file("manifest.json")?, file("patch")?])
 }
 
 impl Ledger<'_> {
     /// Adds path prefixes to the run's lock; a run that died holding one is recovered first.
-    pub(in crate::host) fn lock(&mut self, run: &Terms<'_>, prefixes: &[String]) -> Result<(), Error> {
+    pub(crate) fn lock(&mut self, run: &Terms<'_>, prefixes: &[String]) -> Result<(), Error> {
         let context = self.context;
         let locks = context.locks();
         let Some(lease) = &mut self.lease else {
@@ -96,7 +96,7 @@ impl Ledger<'_> {
     }
 
     /// Gives up the claims that no standing change of the run needs.
-    pub(in crate::host) fn unlock_untouched(&mut self) -> Result<(), Error> {
+    pub(crate) fn unlock_untouched(&mut self) -> Result<(), Error> {
         let entries = self.transactions.iter().flat_map(|transaction| &transaction.entries);
         let changed: Vec<String> = entries.map(|entry| entry.path.to_string()).collect();
         self.lease.as_mut().map_or(Ok(()), |lease| lease.reduce(&changed))
@@ -177,7 +177,7 @@ impl Ledger<'_> {
     }
 
     /// A name that no transaction of the run has had.
-    pub(in crate::host) fn next_transaction(&mut self) -> String {
+    pub(crate) fn next_transaction(&mut self) -> String {
         self.transaction_count += 1;
         format!("t{}", self.transaction_count)
     }

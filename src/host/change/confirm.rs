@@ -37,15 +37,15 @@ use system::{
 
 /// The confirmations under which a change is made.
 #[derive(Debug, Default)]
-pub(in crate::host) struct Leave {
+pub(crate) struct Leave {
     ids: Vec<String>,
     /// True if a person was asked, who may have taken hours, with no lock held meanwhile.
-    pub(in crate::host) waited: bool,
+    pub(crate) waited: bool,
 }
 
 impl Leave {
     /// True if nothing was confirmed.
-    pub(in crate::host) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 }
@@ -59,18 +59,18 @@ struct Answered {
 }
 
 /// The questions of a call: they are asked, bound to what is asked about, and recorded.
-pub(in crate::host) struct Asking<'q, 'a> {
-    pub(in crate::host) run: &'q Terms<'a>,
-    pub(in crate::host) recorder: &'q mut Recorder<'a>,
-    pub(in crate::host) ledger: &'q mut Ledger<'a>,
-    pub(in crate::host) confirmations: &'q mut Confirmations,
-    pub(in crate::host) position: &'q Position,
-    pub(in crate::host) sink: &'q mut dyn Sink,
+pub(crate) struct Asking<'q, 'a> {
+    pub(crate) run: &'q Terms<'a>,
+    pub(crate) recorder: &'q mut Recorder<'a>,
+    pub(crate) ledger: &'q mut Ledger<'a>,
+    pub(crate) confirmations: &'q mut Confirmations,
+    pub(crate) position: &'q Position,
+    pub(crate) sink: &'q mut dyn Sink,
 }
 
 impl Asking<'_, '_> {
     /// `nrv.gate.confirm`: asks, and keeps a token for the subject.
-    pub(in crate::host) fn confirm(&mut self, subject: Subject) -> Result<Value, Error> {
+    pub(crate) fn confirm(&mut self, subject: Subject) -> Result<Value, Error> {
         let id = subject.id.clone();
         let now = self.run.context.options.clock.now();
         // What was granted while the run was suspended was asked by this call, and is no answer to another.
@@ -92,7 +92,7 @@ impl Asking<'_, '_> {
     }
 
     /// Looks for a token for a subject, or asks now. It stays until [`Asking::use_up`].
-    pub(in crate::host) fn permit(&mut self, subject: Subject, leave: &mut Leave) -> Result<(), Error> {
+    pub(crate) fn permit(&mut self, subject: Subject, leave: &mut Leave) -> Result<(), Error> {
         let subject = self.as_asked(subject);
         let now = self.run.context.options.clock.now();
         let granted = self.confirmations.granted(&subject, self.run.policy.sha256(), &now);
@@ -121,7 +121,7 @@ impl Asking<'_, '_> {
 
     /// Asks for what gates want confirmed of a change: bound to the change and to what they say. A change in a repository within
     /// the repository is refused before anybody is asked.
-    pub(in crate::host) fn permit_gates(
+    pub(crate) fn permit_gates(
         &mut self,
         verdict: &Verdict,
         changes: &ChangeSet,
@@ -144,12 +144,7 @@ impl Asking<'_, '_> {
     }
 
     /// Asks whoever is there for a change of a script that no question of this run has shown. Where nobody is, the script alone decides.
-    pub(in crate::host) fn permit_write(
-        &mut self,
-        changes: &ChangeSet,
-        patch: &Patch,
-        leave: &mut Leave,
-    ) -> Result<(), Error> {
+    pub(crate) fn permit_write(&mut self, changes: &ChangeSet, patch: &Patch, leave: &mut Leave) -> Result<(), Error> {
         let Confirm { mode, writes, approvers, .. } = &self.run.policy.settings().confirm;
         let flags = &self.run.flags;
         let is_asked = (*mode, *writes) == (ConfirmMode::Ask, ConfirmWrites::Ask) && approvers.is_none();
@@ -174,7 +169,7 @@ impl Asking<'_, '_> {
     }
 
     /// Asks for what gates want confirmed of a call: bound to the call and to what they say.
-    pub(in crate::host) fn confirm_call(&mut self, call: &Call, verdict: &Verdict) -> Result<(), Error> {
+    pub(crate) fn confirm_call(&mut self, call: &Call, verdict: &Verdict) -> Result<(), Error> {
         let Some(label) = asks(verdict) else { return Ok(()) };
         let mut shown = json!({"call": call.name(), "results": verdict.remarks().collect::<Vec<_>>()});
         if let Call::ExecRun(run) = call {
@@ -196,7 +191,7 @@ impl Asking<'_, '_> {
     }
 
     /// Uses up the token for a subject; the id of its confirmation, none if there is none.
-    pub(in crate::host) fn redeem(&mut self, subject: &Subject) -> Result<Option<String>, Error> {
+    pub(crate) fn redeem(&mut self, subject: &Subject) -> Result<Option<String>, Error> {
         let now = self.run.context.options.clock.now();
         let granted = self.confirmations.granted(subject, self.run.policy.sha256(), &now);
         let Some(id) = granted.map(|bound| bound.id.clone()) else { return Ok(None) };
@@ -205,7 +200,7 @@ impl Asking<'_, '_> {
     }
 
     /// Records that what was confirmed is begun: the tokens count no more, whatever becomes of it.
-    pub(in crate::host) fn use_up(&mut self, leave: Leave) -> Result<(), Error> {
+    pub(crate) fn use_up(&mut self, leave: Leave) -> Result<(), Error> {
         for id in leave.ids {
             let Some(token) = self.confirmations.get(&id) else { continue };
             let bound = token.bound.clone();
@@ -329,7 +324,7 @@ impl Asking<'_, '_> {
 
     /// Binds a confirmation to the subject, to the files as they are and to the policy, and writes it down. If the call has
     /// asked exactly that before and nobody has answered, it is that confirmation, so that there is one question.
-    pub(in crate::host) fn bind(&mut self, subject: &Subject) -> Result<Bound, Error> {
+    pub(crate) fn bind(&mut self, subject: &Subject) -> Result<Bound, Error> {
         let now_ms = self.run.context.options.clock.now_ms();
         let expires = self.run.policy.settings().confirm.expires;
         let exact = json!(subject.files);
@@ -387,7 +382,7 @@ fn asks(verdict: &Verdict) -> Option<String> {
 }
 
 /// The subject of a question of a script: a proposal that it was given, or any value.
-pub(in crate::host) fn subject_of(
+pub(crate) fn subject_of(
     proposals: &BTreeMap<String, StoredProposal>,
     label: &str,
     subject: &Value,
@@ -416,12 +411,12 @@ fn is_empty_plan(value: &Value) -> bool {
 }
 
 /// True if the script's approval grants it. What gates object to is no part of everything: it has to be named.
-pub(in crate::host) fn grants(confirm: &Confirm, label: &str, kind: &str) -> bool {
+pub(crate) fn grants(confirm: &Confirm, label: &str, kind: &str) -> bool {
     confirm.granted.iter().any(|granted| granted == label || granted == kind || granted == "*" && kind != GATES)
 }
 
 /// The error for a proposal that is not what the host handed out.
-pub(in crate::host) fn altered(tool: &str) -> Error {
+pub(crate) fn altered(tool: &str) -> Error {
     Error::new(Code::InvalidInput, format!("the proposal of `{tool}` was altered"))
         .hint("hand the proposal on as `propose` returned it")
 }

@@ -27,35 +27,35 @@ use record::{
 /// The data to which a confirmation is bound. A person reads and signs its file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::host) struct Bound {
+pub(crate) struct Bound {
     /// `c1`, `c2`, …
-    pub(in crate::host) id: String,
+    pub(crate) id: String,
     /// The run that asks.
-    pub(in crate::host) run: String,
+    pub(crate) run: String,
     /// The text of the question.
-    pub(in crate::host) label: String,
+    pub(crate) label: String,
     /// The call that asks, which policy may grant by its name.
-    pub(in crate::host) kind: String,
+    pub(crate) kind: String,
     /// A proposal's id, or the hash of a value.
-    pub(in crate::host) subject: String,
+    pub(crate) subject: String,
     /// The hash of the change as a patch; of nothing if the subject is no change.
-    pub(in crate::host) patch_sha256: Sha256,
+    pub(crate) patch_sha256: Sha256,
     /// The hash of the policy under which it was asked.
-    pub(in crate::host) policy_sha256: Sha256,
+    pub(crate) policy_sha256: Sha256,
     /// The files of the change, with what they were. Their names are shown without secrets.
-    pub(in crate::host) files: Vec<BoundFile<String>>,
+    pub(crate) files: Vec<BoundFile<String>>,
     /// The name of the exact list in the pack, if the one above lacks a secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::host) files_exact: Option<Stored>,
+    pub(crate) files_exact: Option<Stored>,
     /// When it was asked.
-    pub(in crate::host) asked_at: String,
+    pub(crate) asked_at: String,
     /// From when on it counts no more.
-    pub(in crate::host) expires_at: String,
+    pub(crate) expires_at: String,
 }
 
 impl Bound {
     /// The bytes of its file, which an approver signs.
-    pub(in crate::host) fn text(&self) -> Result<Vec<u8>, Error> {
+    pub(crate) fn text(&self) -> Result<Vec<u8>, Error> {
         let mut text =
             serde_json::to_vec_pretty(self).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         text.push(b'\n');
@@ -63,7 +63,7 @@ impl Bound {
     }
 
     /// Returns the data of its event, without anything that differs from run to run.
-    pub(in crate::host) fn data(&self) -> Confirmation {
+    pub(crate) fn data(&self) -> Confirmation {
         Confirmation {
             id: self.id.clone(),
             label: self.label.clone(),
@@ -76,7 +76,7 @@ impl Bound {
     }
 
     /// True from the moment on at which it counts no more. Of one form, moments compare as their texts do.
-    pub(in crate::host) fn has_expired(&self, now: &str) -> bool {
+    pub(crate) fn has_expired(&self, now: &str) -> bool {
         now >= self.expires_at.as_str()
     }
 
@@ -93,7 +93,7 @@ impl Bound {
     }
 
     /// The files of the change, by their own names; `record_damaged` if the list is not in the pack.
-    pub(in crate::host) fn exact_files(&self, pack: &Pack) -> Result<Vec<BoundFile>, Error> {
+    pub(crate) fn exact_files(&self, pack: &Pack) -> Result<Vec<BoundFile>, Error> {
         let files = match &self.files_exact {
             Some(exact) => pack.value(exact)?,
             None => json!(self.files),
@@ -105,7 +105,7 @@ impl Bound {
     }
 
     /// True if its list shows just these files, by their own names.
-    pub(in crate::host) fn names(&self, files: &[BoundFile]) -> bool {
+    pub(crate) fn names(&self, files: &[BoundFile]) -> bool {
         let is_same = |(shown, file): (&BoundFile<String>, &BoundFile)| {
             (shown.path.as_str(), shown.before) == (file.path.as_str(), file.before)
         };
@@ -113,18 +113,18 @@ impl Bound {
     }
 
     /// The path of its file in the run's folder.
-    pub(in crate::host) fn file(&self) -> String {
+    pub(crate) fn file(&self) -> String {
         file(&self.id)
     }
 
     /// The path of a signature over its file.
-    pub(in crate::host) fn signature(&self) -> String {
+    pub(crate) fn signature(&self) -> String {
         format!("{}.sig", self.file())
     }
 }
 
 /// The files of a change with what they are.
-pub(in crate::host) fn files_before(changes: &ChangeSet) -> Vec<BoundFile> {
+pub(crate) fn files_before(changes: &ChangeSet) -> Vec<BoundFile> {
     let file = |entry: base::change::Entry| BoundFile { path: entry.path, before: entry.before.map(|was| was.sha256) };
     changes.entries().into_iter().map(file).collect()
 }
@@ -135,7 +135,7 @@ fn file(id: &str) -> String {
 
 /// How a confirmation stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::host) enum Standing {
+pub(crate) enum Standing {
     /// Nobody has answered yet.
     Pending,
     /// Somebody said yes, and nothing was done upon it yet.
@@ -151,18 +151,18 @@ pub(in crate::host) enum Standing {
 
 /// A confirmation that was asked for.
 #[derive(Clone, Debug)]
-pub(in crate::host) struct Token {
-    pub(in crate::host) bound: Bound,
-    pub(in crate::host) standing: Standing,
+pub(crate) struct Token {
+    pub(crate) bound: Bound,
+    pub(crate) standing: Standing,
     /// The call that asked.
-    pub(in crate::host) position: String,
+    pub(crate) position: String,
     /// True if the run waited for the answer, with the patch beside the question.
-    pub(in crate::host) was_put_off: bool,
+    pub(crate) was_put_off: bool,
 }
 
 /// The confirmations of a run.
 #[derive(Debug, Default)]
-pub(in crate::host) struct Confirmations {
+pub(crate) struct Confirmations {
     asked: u64,
     tokens: BTreeMap<String, Token>,
     /// Kinds of which a person has granted all that are still to come.
@@ -177,7 +177,7 @@ pub(in crate::host) struct Confirmations {
 
 impl Confirmations {
     /// The confirmations as the chain tells; `record_damaged` if a file is not what an event says.
-    pub(in crate::host) fn restore(records: &[Record], folder: &RunFolder) -> Result<Self, Error> {
+    pub(crate) fn restore(records: &[Record], folder: &RunFolder) -> Result<Self, Error> {
         let mut confirmations = Confirmations::default();
         for record in records {
             if let Some(end) = record.event.run_suspended() {
@@ -202,44 +202,38 @@ impl Confirmations {
     }
 
     /// The id of the next one.
-    pub(in crate::host) fn next_id(&mut self) -> String {
+    pub(crate) fn next_id(&mut self) -> String {
         self.asked += 1;
         format!("c{}", self.asked)
     }
 
     /// Takes in one that was asked for.
-    pub(in crate::host) fn keep(&mut self, bound: Bound, standing: Standing, position: String) {
+    pub(crate) fn keep(&mut self, bound: Bound, standing: Standing, position: String) {
         let was_put_off = standing == Standing::Pending;
         self.tokens.insert(bound.id.clone(), Token { bound, standing, position, was_put_off });
     }
 
     /// Changes how one stands.
-    pub(in crate::host) fn set(&mut self, id: &str, standing: Standing) {
+    pub(crate) fn set(&mut self, id: &str, standing: Standing) {
         if let Some(token) = self.tokens.get_mut(id) {
             token.standing = standing;
         }
     }
 
     /// One by its id.
-    pub(in crate::host) fn get(&self, id: &str) -> Option<&Token> {
+    pub(crate) fn get(&self, id: &str) -> Option<&Token> {
         self.tokens.get(id)
     }
 
     /// One that was granted for a subject and not used: under this policy, and still in time.
-    pub(in crate::host) fn granted(&self, subject: &Subject, policy: Sha256, now: &str) -> Option<&Bound> {
+    pub(crate) fn granted(&self, subject: &Subject, policy: Sha256, now: &str) -> Option<&Bound> {
         let granted = self.tokens.values().filter(|token| matches!(token.standing, Standing::Granted { .. }));
         let mut bound = granted.map(|token| &token.bound);
         bound.find(|bound| bound.answers(subject) && bound.counts_for(&subject.id, policy, now))
     }
 
     /// The id of what the call at this position asked about a subject, and who granted it; none if nobody did, or if it was used.
-    pub(in crate::host) fn granted_at(
-        &self,
-        position: &str,
-        subject: &str,
-        policy: Sha256,
-        now: &str,
-    ) -> Option<(&str, &str)> {
+    pub(crate) fn granted_at(&self, position: &str, subject: &str, policy: Sha256, now: &str) -> Option<(&str, &str)> {
         self.tokens.values().find_map(|Token { bound, standing, position: asked, .. }| match standing {
             Standing::Granted { by } => (asked == position && bound.counts_for(subject, policy, now))
                 .then_some((bound.id.as_str(), by.as_str())),
@@ -248,7 +242,7 @@ impl Confirmations {
     }
 
     /// The same question, asked by the same call before and not answered yet.
-    pub(in crate::host) fn asked_before(&self, position: &str, question: &Bound) -> Option<&Bound> {
+    pub(crate) fn asked_before(&self, position: &str, question: &Bound) -> Option<&Bound> {
         let is_it = |bound: &Bound| {
             bound.counts_for(&question.subject, question.policy_sha256, &question.asked_at)
                 && (&bound.label, &bound.kind) == (&question.label, &question.kind)
@@ -260,14 +254,14 @@ impl Confirmations {
     }
 
     /// Returns the confirmation for which the call at this position asked, with this label and the same kind, patch and files.
-    pub(in crate::host) fn asked_as(&self, position: &str, subject: &Subject, label: &str) -> Option<&Bound> {
+    pub(crate) fn asked_as(&self, position: &str, subject: &Subject, label: &str) -> Option<&Bound> {
         let here = self.tokens.values().filter(|token| token.position == position).map(|token| &token.bound);
         here.filter(|bound| bound.kind == subject.kind && bound.label == label && bound.names(&subject.files))
             .find(|bound| bound.patch_sha256 == Sha256::of(&subject.patch.bytes))
     }
 
     /// The one of that id that nobody has answered; `not_approved` says why there is none.
-    pub(in crate::host) fn pending(&self, id: &str) -> Result<&Token, Error> {
+    pub(crate) fn pending(&self, id: &str) -> Result<&Token, Error> {
         let refuse = |what: &str| {
             let error = Error::new(Code::NotApproved, format!("the confirmation `{}` {what}", escape(id)));
             error.detail("confirmation", id)
@@ -291,49 +285,49 @@ impl Confirmations {
     }
 
     /// A person grants all of a kind that are still to come.
-    pub(in crate::host) fn grant_all(&mut self, kind: &str) {
+    pub(crate) fn grant_all(&mut self, kind: &str) {
         self.all.insert(kind.to_owned());
     }
 
     /// True if a person has granted all of a kind.
-    pub(in crate::host) fn are_all_granted(&self, kind: &str) -> bool {
+    pub(crate) fn are_all_granted(&self, kind: &str) -> bool {
         self.all.contains(kind)
     }
 
     /// Notes what would be asked if this were no dry run, and that it would be refused if nobody is asked then.
-    pub(in crate::host) fn note_would_ask(&mut self, label: &str, subject: &str, refused: bool) {
+    pub(crate) fn note_would_ask(&mut self, label: &str, subject: &str, refused: bool) {
         self.would_ask.push(Question { label: label.to_owned(), subject: subject.to_owned(), refused });
     }
 
     /// Notes edits that were shown and confirmed.
-    pub(in crate::host) fn show(&mut self, edits: BTreeSet<(RepoPath, Sha256)>) {
+    pub(crate) fn show(&mut self, edits: BTreeSet<(RepoPath, Sha256)>) {
         self.shown.extend(edits);
     }
 
     /// True if each file's edit of a patch was shown and confirmed.
-    pub(in crate::host) fn has_shown(&self, patch: &Patch) -> bool {
+    pub(crate) fn has_shown(&self, patch: &Patch) -> bool {
         let edits = patch.edits();
         edits.len() == patch.stats.len() && edits.is_subset(&self.shown)
     }
 
     /// Takes a subject of a dry run as confirmed.
-    pub(in crate::host) fn promise(&mut self, subject: &str) {
+    pub(crate) fn promise(&mut self, subject: &str) {
         self.promised.insert(subject.to_owned());
     }
 
     /// Uses up what a dry run takes as confirmed; false if it does not.
-    pub(in crate::host) fn use_promise(&mut self, subject: &str) -> bool {
+    pub(crate) fn use_promise(&mut self, subject: &str) -> bool {
         self.promised.remove(subject)
     }
 
     /// Returns the questions that an applying run would have asked.
-    pub(in crate::host) fn would_ask(&self) -> &[Question] {
+    pub(crate) fn would_ask(&self) -> &[Question] {
         &self.would_ask
     }
 }
 
 /// The confirmation that an event is about: its file, as the event names it.
-pub(in crate::host) fn read(record: &Record, asked: &Confirmation, folder: &RunFolder) -> Result<Bound, Error> {
+pub(crate) fn read(record: &Record, asked: &Confirmation, folder: &RunFolder) -> Result<Bound, Error> {
     let id = asked.id.as_str();
     let damaged = |what: &str| {
         Error::new(Code::RecordDamaged, format!("the confirmation `{}` {what} (record {})", escape(id), record.seq))

@@ -12,7 +12,7 @@ pub(super) fn owned(globs: &[&str]) -> Vec<String> {
 
 /// The files of each adapter. Whose files they are matters only if nobody else may change them, or an agent acts: it changes the files
 /// of adapters that it has by these alone.
-pub(in crate::host) fn domains(
+pub(crate) fn domains(
     adapters: &Adapters,
     policy: &Policy,
     adapter: Option<&str>,

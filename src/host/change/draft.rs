@@ -17,34 +17,34 @@ use system::{
 
 /// A file of a dry run's patch.
 #[derive(Clone, Debug)]
-pub(in crate::host) struct Previewed {
+pub(crate) struct Previewed {
     /// The stamp of the file on the disk; none if the file does not exist.
-    pub(in crate::host) before: Option<Stamp>,
+    pub(crate) before: Option<Stamp>,
     /// The content that the latest step would write; none if the file would not exist.
-    pub(in crate::host) after: Option<Content>,
+    pub(crate) after: Option<Content>,
     /// Its part of the patch with its size; none if it has to be rendered again, because several steps would change it.
-    pub(in crate::host) part: Option<(Arc<[u8]>, Stat)>,
+    pub(crate) part: Option<(Arc<[u8]>, Stat)>,
 }
 
 /// The changes that a dry run proposes, laid over the tree.
-pub(in crate::host) struct Draft<'a> {
-    pub(in crate::host) context: &'a Context,
-    pub(in crate::host) overlay: Overlay,
-    pub(in crate::host) proposed: BTreeMap<RepoPath, Previewed>,
+pub(crate) struct Draft<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) overlay: Overlay,
+    pub(crate) proposed: BTreeMap<RepoPath, Previewed>,
 }
 
 impl<'a> Draft<'a> {
-    pub(in crate::host) fn new(context: &'a Context) -> Self {
+    pub(crate) fn new(context: &'a Context) -> Self {
         Draft { context, overlay: Overlay::default(), proposed: BTreeMap::new() }
     }
 
     /// The tree as the run sees it: in a dry run with what it proposes laid over it.
-    pub(in crate::host) fn view(&self) -> View<'_> {
+    pub(crate) fn view(&self) -> View<'_> {
         View::new(&self.context.workspace, &self.overlay)
     }
 
     /// Checks that a transaction could write a change: what is promised must not fail later.
-    pub(in crate::host) fn check_targets(&self, changes: &ChangeSet) -> Result<(), Error> {
+    pub(crate) fn check_targets(&self, changes: &ChangeSet) -> Result<(), Error> {
         // What an earlier step of this dry run proposed is not on the disk, nor is what lies where it removed a file.
         let is_proposed = |path: &RepoPath| self.proposed.contains_key(path);
         let folders = |path: &RepoPath| std::iter::successors(path.parent(), RepoPath::parent);
@@ -57,7 +57,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Lays a change over what the run sees, and adds it to the run's patch.
-    pub(in crate::host) fn preview(&mut self, changes: &ChangeSet, patch: &Patch) {
+    pub(crate) fn preview(&mut self, changes: &ChangeSet, patch: &Patch) {
         self.overlay.add(changes);
         for (change, (part, stat)) in changes.changes().iter().zip(patch.parts()) {
             let mut previewed = Previewed {
@@ -80,14 +80,14 @@ impl<'a> Draft<'a> {
 /// The result of a dry run, file by file, of which a plan is made.
 #[derive(Clone, Debug, Default)]
 pub struct Preview {
-    pub(in crate::host) entries: Vec<Entry>,
-    pub(in crate::host) patch: Patch,
-    pub(in crate::host) results: Vec<GateResult>,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) patch: Patch,
+    pub(crate) results: Vec<GateResult>,
 }
 
 impl Preview {
     /// Files, and lines added and removed together.
-    pub(in crate::host) fn size(&self) -> (usize, u64) {
+    pub(crate) fn size(&self) -> (usize, u64) {
         (self.entries.len(), self.patch.stats.iter().map(|stat| stat.lines.total()).sum())
     }
 }

@@ -14,7 +14,7 @@ use system::workspace::{Metadata, View, parallel_map};
 
 /// The metadata of files, taken after they had been read.
 #[derive(Debug)]
-pub(in crate::host) struct Seen {
+pub(crate) struct Seen {
     /// A moment before the first of them was read, by the clock of the file system; none if it is not known.
     began_ns: Option<i128>,
     /// In the order of the files; none if a file could not be looked at.
@@ -23,26 +23,26 @@ pub(in crate::host) struct Seen {
 
 impl Seen {
     /// Nothing is known of any of so many files, so that each is read again.
-    pub(in crate::host) fn nothing(files: usize) -> Self {
+    pub(crate) fn nothing(files: usize) -> Self {
         Seen { began_ns: None, looks: vec![None; files] }
     }
 }
 
 /// A moment of the file system's clock: when the record was last written.
-pub(in crate::host) fn moment(recorder: &Recorder<'_>) -> Option<i128> {
+pub(crate) fn moment(recorder: &Recorder<'_>) -> Option<i128> {
     recorder.folder.changed_ns(EVENTS).ok()
 }
 
 impl Terms<'_> {
     /// Looks at files that were read after a moment.
-    pub(in crate::host) fn see(&self, began_ns: Option<i128>, files: &[FileHash]) -> Seen {
+    pub(crate) fn see(&self, began_ns: Option<i128>, files: &[FileHash]) -> Seen {
         let workspace = &self.context.workspace;
         let look = |file: &FileHash| workspace.look(&file.path).ok().flatten();
         Seen { began_ns, looks: parallel_map(self.context.options.threads, files, look) }
     }
 
     /// Checks that every file that a proposal looked at is as it was.
-    pub(in crate::host) fn check_fresh(&self, view: View<'_>, files: &[FileHash], seen: &Seen) -> Result<(), Error> {
+    pub(crate) fn check_fresh(&self, view: View<'_>, files: &[FileHash], seen: &Seen) -> Result<(), Error> {
         let view = view.until(self.deadline.stop());
         let pairs: Vec<_> = files.iter().zip(&seen.looks).collect();
         let changed = parallel_map(self.context.options.threads, &pairs, |(file, look)| {

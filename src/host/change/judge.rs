@@ -13,13 +13,13 @@ use record::{
 #[derive(Clone, Copy)]
 pub struct Submitted<'c> {
     /// The adapter that proposed it, if one did.
-    pub(in crate::host) adapter: Option<&'c str>,
-    pub(in crate::host) changes: &'c ChangeSet,
-    pub(in crate::host) patch: &'c Patch,
+    pub(crate) adapter: Option<&'c str>,
+    pub(crate) changes: &'c ChangeSet,
+    pub(crate) patch: &'c Patch,
     /// Where in the run's folder the patch stands, unless it shows a secret there.
-    pub(in crate::host) file: Option<&'c str>,
+    pub(crate) file: Option<&'c str>,
     /// True for a change that is tried and written by nobody, also in a run that applies.
-    pub(in crate::host) is_trial: bool,
+    pub(crate) is_trial: bool,
 }
 
 /// A change that no gate stops.
@@ -51,7 +51,7 @@ impl<'c> Judged<'c> {
 
 impl Recorder<'_> {
     /// Records what the gates said of a patch, with the patch, so that they can be asked again.
-    pub(in crate::host) fn note_judged(
+    pub(crate) fn note_judged(
         &mut self,
         position: &Position,
         Submitted { adapter, patch, file, .. }: Submitted<'_>,

@@ -4,30 +4,30 @@
 //! starts, resumes or ends a run.
 
 pub(super) mod approve;
-pub(in crate::host) mod approver;
-pub(in crate::host) mod attempts;
+pub(crate) mod approver;
+pub(crate) mod attempts;
 pub(super) mod commit;
 pub(super) mod confirm;
 pub(super) mod confirmations;
-pub(in crate::host) mod domains;
-pub(in crate::host) mod draft;
+pub(crate) mod domains;
+pub(crate) mod draft;
 pub(super) mod freshness;
 pub(super) mod judge;
 pub(super) mod ledger;
 pub(super) mod patch;
 pub(super) mod permit;
-pub(in crate::host) mod pipeline;
+pub(crate) mod pipeline;
 pub(super) mod plan;
 pub(super) mod preview;
 pub(super) mod proof;
 pub(super) mod read_back;
 pub(super) mod rebuild_proposal;
-pub(in crate::host) mod render;
+pub(crate) mod render;
 pub(super) mod reserve;
 pub(super) mod restored;
-pub(in crate::host) mod stored_proposal;
-pub(in crate::host) mod subject;
-pub(in crate::host) mod transaction;
+pub(crate) mod stored_proposal;
+pub(crate) mod subject;
+pub(crate) mod transaction;
 pub(super) mod undo;
 pub(super) mod verify;
 
@@ -43,28 +43,28 @@ use record::{FileRef, Note, event::Event};
 
 /// The outcome of a change that was made, proposed or tried.
 #[derive(Debug)]
-pub(in crate::host) struct Changed {
+pub(crate) struct Changed {
     /// The output of its proof.
-    pub(in crate::host) output: Value,
+    pub(crate) output: Value,
     /// True if it is in the tree.
-    pub(in crate::host) written: bool,
+    pub(crate) written: bool,
 }
 
 impl<'a> Pipeline<'_, 'a> {
     /// The questions of the call.
-    pub(in crate::host) fn asking(&mut self) -> Asking<'_, 'a> {
+    pub(crate) fn asking(&mut self) -> Asking<'_, 'a> {
         let Pipeline { run, recorder, ledger, confirmations, position, sink, .. } = self;
         Asking { run, recorder, ledger, confirmations, position, sink: *sink }
     }
 
     /// Appends an event of the call to the run's record, with the files of the record that belong to it.
-    pub(in crate::host) fn note(&mut self, event: Event, files: Vec<FileRef>) -> Result<(), Error> {
+    pub(crate) fn note(&mut self, event: Event, files: Vec<FileRef>) -> Result<(), Error> {
         self.recorder.note(Note::at(self.position.as_str(), event).with_files(files))
     }
 
     /// Takes a change from its proposal to the tree and verifies it. It stands when this returns, or it was undone; in a dry run it
     /// is proposed.
-    pub(in crate::host) fn change(&mut self, submitted: Submitted<'_>, proof: &dyn Proof) -> Result<Changed, Error> {
+    pub(crate) fn change(&mut self, submitted: Submitted<'_>, proof: &dyn Proof) -> Result<Changed, Error> {
         let pipeline = self;
         let judged = Judged::of(pipeline, submitted)?;
         if submitted.is_trial {

@@ -14,11 +14,11 @@ use record::event::FileRow;
 
 /// A patch, and what each file has in it.
 #[derive(Clone, Debug, Default)]
-pub(in crate::host) struct Patch {
+pub(crate) struct Patch {
     /// All of it.
-    pub(in crate::host) bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// The size of every file's change, in the order of paths.
-    pub(in crate::host) stats: Vec<Stat>,
+    pub(crate) stats: Vec<Stat>,
     parts: Vec<Range<usize>>,
     /// Files that only keep what others were. Their lines are nobody's work, and don't count.
     backups: BTreeSet<RepoPath>,
@@ -27,7 +27,7 @@ pub(in crate::host) struct Patch {
 impl Patch {
     /// The diffs of a value that is a plan, or one diff, as they are written; none of any other value, and of one whose diffs can't be
     /// read. Whether they apply is not looked at.
-    pub(in crate::host) fn of_plan(value: &Value) -> Option<Patch> {
+    pub(crate) fn of_plan(value: &Value) -> Option<Patch> {
         let one = std::slice::from_ref(value);
         let diffs = value.get("diffs").map_or(Some(one), |diffs| diffs.as_array().map(Vec::as_slice))?;
         let mut parts = diffs.iter().map(written).collect::<Option<Vec<_>>>()?;
@@ -38,7 +38,7 @@ impl Patch {
     }
 
     /// Appends one file's part.
-    pub(in crate::host) fn push(&mut self, part: &[u8], stat: Stat) {
+    pub(crate) fn push(&mut self, part: &[u8], stat: Stat) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(part);
         self.parts.push(start..self.bytes.len());
@@ -46,13 +46,13 @@ impl Patch {
     }
 
     /// Appends the part of a file that only keeps what another was.
-    pub(in crate::host) fn push_backup(&mut self, part: &[u8], path: &RepoPath) {
+    pub(crate) fn push_backup(&mut self, part: &[u8], path: &RepoPath) {
         self.push(part, Stat { path: path.clone(), lines: Lines::default() });
         self.backups.insert(path.clone());
     }
 
     /// Every file as records have it, in the order of paths.
-    pub(in crate::host) fn rows(&self) -> Value {
+    pub(crate) fn rows(&self) -> Value {
         let row = |(part, stat): (&[u8], &Stat)| FileRow {
             path: stat.path.clone(),
             added: stat.lines.added,
@@ -64,7 +64,7 @@ impl Patch {
     }
 
     /// Returns the texts before and after the change of each file, as far as the patch shows them. Context lines are in both.
-    pub(in crate::host) fn texts(&self) -> Vec<Text<'_>> {
+    pub(crate) fn texts(&self) -> Vec<Text<'_>> {
         let texts = |(part, stat): (&[u8], &'_ Stat)| {
             let Sides { before, after, .. } = Sides::of(part);
             let text = |before: Vec<u8>, after: Vec<u8>| Text {
@@ -83,7 +83,7 @@ impl Patch {
 
     /// The edits of each part: a hash of the lines that it takes away and adds, with their numbers, whatever context is beside them.
     /// A part that can't be read, such as that of a binary file, has none.
-    pub(in crate::host) fn edits(&self) -> BTreeSet<(RepoPath, Sha256)> {
+    pub(crate) fn edits(&self) -> BTreeSet<(RepoPath, Sha256)> {
         let edit = |(part, stat): (&[u8], &Stat)| {
             let read = diff::parse(part, &ParseOptions::default()).ok()?;
             let [file] = read.files.as_slice() else { return None };
@@ -93,7 +93,7 @@ impl Patch {
     }
 
     /// The parts with their sizes, in the order of paths.
-    pub(in crate::host) fn parts(&self) -> impl Iterator<Item = (&[u8], &Stat)> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&[u8], &Stat)> {
         self.parts.iter().map(|range| &self.bytes[range.clone()]).zip(&self.stats)
     }
 }
@@ -135,18 +135,18 @@ fn written(diff: &Value) -> Option<(&str, Stat)> {
 
 /// The two sides of a file that a part of a patch shows.
 #[derive(Debug, Default)]
-pub(in crate::host) struct Sides {
+pub(crate) struct Sides {
     /// The lines of before. Lines have the numbers that they have in the file; the others are empty.
-    pub(in crate::host) before: Vec<u8>,
+    pub(crate) before: Vec<u8>,
     /// The lines of after, likewise.
-    pub(in crate::host) after: Vec<u8>,
+    pub(crate) after: Vec<u8>,
     /// Where lines of `after` begin there and in the part.
     places: Vec<(usize, usize)>,
 }
 
 impl Sides {
     /// Reads a part.
-    pub(in crate::host) fn of(part: &[u8]) -> Self {
+    pub(crate) fn of(part: &[u8]) -> Self {
         let mut sides = Sides::default();
         let mut in_hunk = false;
         let (mut old, mut new, mut at) = (1, 1, 0);
@@ -178,14 +178,14 @@ impl Sides {
     }
 
     /// Where a byte of `after` stands in the part.
-    pub(in crate::host) fn in_part(&self, at: usize) -> usize {
+    pub(crate) fn in_part(&self, at: usize) -> usize {
         let line = self.places.partition_point(|(after, _)| *after <= at);
         line.checked_sub(1).map_or(0, |line| self.places[line].1 + (at - self.places[line].0))
     }
 }
 
 /// True for a part that makes a file where none was, under a new name or from nothing.
-pub(in crate::host) fn makes_name(part: &[u8]) -> bool {
+pub(crate) fn makes_name(part: &[u8]) -> bool {
     let head = part.split(|byte| *byte == b'\n').take_while(|line| !line.starts_with(b"@@"));
     let words: [&[u8]; 3] = [b"new file mode ", b"rename to ", b"copy to "];
     head.into_iter().any(|line| words.iter().any(|word| line.starts_with(word)))

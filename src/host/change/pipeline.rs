@@ -14,15 +14,15 @@ use base::error::Error;
 
 /// A call whose change is on its way.
 pub struct Pipeline<'p, 'a> {
-    pub(in crate::host) run: &'p Terms<'a>,
-    pub(in crate::host) recorder: &'p mut Recorder<'a>,
-    pub(in crate::host) ledger: &'p mut Ledger<'a>,
-    pub(in crate::host) draft: &'p mut Draft<'a>,
-    pub(in crate::host) confirmations: &'p mut Confirmations,
-    pub(in crate::host) turn: &'p mut Turn,
-    pub(in crate::host) tally: &'p mut Tally,
-    pub(in crate::host) position: &'p Position,
-    pub(in crate::host) sink: &'p mut dyn Sink,
+    pub(crate) run: &'p Terms<'a>,
+    pub(crate) recorder: &'p mut Recorder<'a>,
+    pub(crate) ledger: &'p mut Ledger<'a>,
+    pub(crate) draft: &'p mut Draft<'a>,
+    pub(crate) confirmations: &'p mut Confirmations,
+    pub(crate) turn: &'p mut Turn,
+    pub(crate) tally: &'p mut Tally,
+    pub(crate) position: &'p Position,
+    pub(crate) sink: &'p mut dyn Sink,
 }
 
 /// The parts of the pipeline in which kinds of changes differ: the question, the lock and the verification.

@@ -74,7 +74,7 @@ impl Plan {
     }
 
     /// The plan that a dry run amounts to so far.
-    pub(in crate::host) fn of_preview(
+    pub(crate) fn of_preview(
         context: &Context,
         run: &str,
         preview: &Preview,
@@ -162,7 +162,7 @@ fn planned((entry, (part, _)): (&Entry, (&[u8], &Stat))) -> PlannedFile {
 
 impl Draft<'_> {
     /// Returns the result of a dry run. Parts that several steps made are rendered again.
-    pub(in crate::host) fn all_previewed(&self, run: &Terms<'_>, violations: &[GateResult]) -> Result<Preview, Error> {
+    pub(crate) fn all_previewed(&self, run: &Terms<'_>, violations: &[GateResult]) -> Result<Preview, Error> {
         let proposed = &self.proposed;
         let entry = |(path, file): (&RepoPath, &Previewed)| Entry {
             path: path.clone(),

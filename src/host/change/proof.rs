@@ -17,12 +17,12 @@ use record::{Record, RunFolder, event::Event};
 use system::{journal, policy::ConfirmMode};
 
 /// Where a run's record is made: the inodes of the workspace and of the run's folder, which nobody knows beforehand.
-pub(in crate::host) fn place(context: &Context, folder: &RunFolder) -> Result<[u64; 2], Error> {
+pub(crate) fn place(context: &Context, folder: &RunFolder) -> Result<[u64; 2], Error> {
     journal::place(&context.workspace, folder.path())
 }
 
 /// True if the session to which the last of these records belongs was made in this workspace, and in this folder.
-pub(in crate::host) fn is_own(context: &Context, folder: &RunFolder, records: &[Record]) -> Result<bool, Error> {
+pub(crate) fn is_own(context: &Context, folder: &RunFolder, records: &[Record]) -> Result<bool, Error> {
     let begun = |record: &Record| match &record.event {
         Event::RunStarted(started) => Some(started.volatile.place),
         Event::RunResumed(resumed) => Some(resumed.volatile.place),
@@ -33,7 +33,7 @@ pub(in crate::host) fn is_own(context: &Context, folder: &RunFolder, records: &[
 }
 
 /// Takes back what former sessions granted and nothing proves: it is asked again.
-pub(in crate::host) fn doubt_grants(
+pub(crate) fn doubt_grants(
     run: &Terms<'_>,
     recorder: &Recorder<'_>,
     confirmations: &mut Confirmations,
@@ -79,7 +79,7 @@ fn is_proven(
 
 impl Asking<'_, '_> {
     /// Checks that a question is recorded as it is asked: its words, its files, and the patch beside it.
-    pub(in crate::host) fn check_shown(&self, id: &str, subject: &Subject) -> Result<(), Error> {
+    pub(crate) fn check_shown(&self, id: &str, subject: &Subject) -> Result<(), Error> {
         let Some(token) = self.confirmations.get(id).filter(|token| token.was_put_off) else { return Ok(()) };
         let bound = &token.bound;
         let is_same = bound.kind != subject.kind || bound.label == self.recorder.shown(&subject.label);

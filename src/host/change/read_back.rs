@@ -21,25 +21,25 @@ use service::apply::Proposed;
 use system::workspace::{View, parallel_map};
 
 /// A change that is verified by reading its files back.
-pub(in crate::host) struct ReadBack<'p> {
-    pub(in crate::host) proposed: &'p Proposed,
-    pub(in crate::host) patch: &'p Patch,
+pub(crate) struct ReadBack<'p> {
+    pub(crate) proposed: &'p Proposed,
+    pub(crate) patch: &'p Patch,
     /// The reply of the call, without parts that differ each time.
-    pub(in crate::host) reply: &'p Value,
+    pub(crate) reply: &'p Value,
     /// The question that a person is asked; none if nobody is asked.
-    pub(in crate::host) asks: Option<Asks<'p>>,
+    pub(crate) asks: Option<Asks<'p>>,
 }
 
 /// A question about a change: its kind, by which the policy can grant it, and its label.
 #[derive(Clone, Copy)]
-pub(in crate::host) struct Asks<'p> {
-    pub(in crate::host) kind: &'static str,
-    pub(in crate::host) label: &'p str,
+pub(crate) struct Asks<'p> {
+    pub(crate) kind: &'static str,
+    pub(crate) label: &'p str,
 }
 
 impl Asks<'static> {
     /// The question that has the name of its kind.
-    pub(in crate::host) fn of(kind: &'static str) -> Self {
+    pub(crate) fn of(kind: &'static str) -> Self {
         Asks { kind, label: kind }
     }
 }

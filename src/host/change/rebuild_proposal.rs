@@ -20,7 +20,7 @@ use system::workspace::View;
 
 /// The state of the files of a proposal that is rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::host) enum TreeState {
+pub(crate) enum TreeState {
     /// As they were before the change: its patch is applied to them.
     Before,
     /// As the change left them.
@@ -28,7 +28,7 @@ pub(in crate::host) enum TreeState {
 }
 
 /// Makes sure that a proposal which was made in a former session is known, if there was one of that id.
-pub(in crate::host) fn recall_proposal(
+pub(crate) fn recall_proposal(
     proposals: &mut BTreeMap<String, StoredProposal>,
     recorder: &Recorder<'_>,
     view: View<'_>,
@@ -47,7 +47,7 @@ pub(in crate::host) fn recall_proposal(
 /// Rebuilds a proposal from the record that it was made.
 ///
 /// `stale_preimage` names the files that are not what they were, `record_damaged` says that something else came of it.
-pub(in crate::host) fn rebuild(
+pub(crate) fn rebuild(
     recorder: &Recorder<'_>,
     view: View<'_>,
     (record, proposed): (&Record, &DtaProposed),

@@ -14,7 +14,7 @@ use system::workspace::{View, parallel_map, parallel_map_with};
 
 impl Terms<'_> {
     /// Renders a change whose pre-images are at hand.
-    pub(in crate::host) fn render_proposed(&self, proposed: &Proposed) -> Result<Patch, Error> {
+    pub(crate) fn render_proposed(&self, proposed: &Proposed) -> Result<Patch, Error> {
         let sides = proposed.changes.changes().iter().zip(&proposed.before);
         let all: Vec<_> = sides.zip(&proposed.parts).collect();
         let rendered = parallel_map(self.context.options.threads, &all, |((change, before), part)| match part {
@@ -38,7 +38,7 @@ impl Terms<'_> {
     }
 
     /// Renders changes against a tree; `stale_preimage` if a file there is no longer what it was.
-    pub(in crate::host) fn render(&self, view: View<'_>, changes: &[Change]) -> Result<Patch, Error> {
+    pub(crate) fn render(&self, view: View<'_>, changes: &[Change]) -> Result<Patch, Error> {
         let parts = parallel_map_with(self.context.options.threads, changes, Vec::new, |buffer, change| {
             self.check_cancelled()?;
             render_with(view, change, buffer)
@@ -54,7 +54,7 @@ impl Terms<'_> {
 }
 
 /// One file's part of a patch, with its size.
-pub(in crate::host) fn render(view: View<'_>, change: &Change) -> Result<(Vec<u8>, Stat), Error> {
+pub(crate) fn render(view: View<'_>, change: &Change) -> Result<(Vec<u8>, Stat), Error> {
     render_with(view, change, &mut Vec::new())
 }
 

@@ -17,13 +17,13 @@ use system::{journal::Target, workspace::parallel_map};
 
 /// The changes of transactions, taken together: the first pre-image and the last post-image of each file.
 #[derive(Debug, Default)]
-pub(in crate::host) struct Restored {
+pub(crate) struct Restored {
     items: BTreeMap<RepoPath, Item>,
 }
 
 /// Files that are to be brought back, each of which is as the transactions left it. Nothing else is brought back.
 #[derive(Debug)]
-pub(in crate::host) struct Current {
+pub(crate) struct Current {
     restored: Restored,
 }
 
@@ -50,7 +50,7 @@ struct Item {
 /// Puts the transactions together, with the pre-images from the packs.
 ///
 /// `record_damaged` if a pre-image is missing or altered; with `lenient` such files are left out.
-pub(in crate::host) fn restore_targets(
+pub(crate) fn restore_targets(
     folder: &RunFolder,
     transactions: &[Transacted],
     lenient: bool,
@@ -63,7 +63,7 @@ pub(in crate::host) fn restore_targets(
 /// Puts the transactions together as [`restore_targets`] does, after a part of them has been taken back by `partial` ones of other runs.
 ///
 /// A file that those left behind counts as left by the transactions, whichever of its states it has now.
-pub(in crate::host) fn remaining_targets(
+pub(crate) fn remaining_targets(
     context: &Context,
     (folder, transactions): (&RunFolder, &[Transacted]),
     partial: &[Transacted],
@@ -133,7 +133,7 @@ fn every_target(folder: &RunFolder, transactions: &[Transacted], lenient: bool) 
     Ok(restored)
 }
 
-pub(in crate::host) fn pre_image(
+pub(crate) fn pre_image(
     folder: &RunFolder,
     name: &str,
     index: usize,
@@ -159,7 +159,7 @@ pub(in crate::host) fn pre_image(
 
 impl Restored {
     /// Files with their stamps on the disk, and the contents that they get. Those that stay as they are are left out.
-    pub(in crate::host) fn of(files: BTreeMap<RepoPath, (Option<Stamp>, Option<Content>)>) -> Self {
+    pub(crate) fn of(files: BTreeMap<RepoPath, (Option<Stamp>, Option<Content>)>) -> Self {
         let changed = files.into_iter().filter(|(_, (now, then))| *now != then.as_ref().map(Content::stamp));
         Restored { items: changed.map(|(path, (now, then))| (path, Item { now, then })).collect() }
     }
@@ -167,7 +167,7 @@ impl Restored {
     /// Looks at every file; those that are neither as the transactions left them nor as they were before.
     ///
     /// Files that are what they were before are left out with `leave_out_restored`: nothing is to be done for them.
-    pub(in crate::host) fn changed_since(
+    pub(crate) fn changed_since(
         &mut self,
         context: &Context,
         leave_out_restored: bool,
@@ -208,30 +208,30 @@ impl Restored {
         }
     }
 
-    pub(in crate::host) fn paths(&self) -> Vec<RepoPath> {
+    pub(crate) fn paths(&self) -> Vec<RepoPath> {
         self.items.keys().cloned().collect()
     }
 
     /// The files with their contents before and their states after, sorted by path.
-    pub(in crate::host) fn into_changes(self) -> impl Iterator<Item = (RepoPath, Option<Content>, Option<Stamp>)> {
+    pub(crate) fn into_changes(self) -> impl Iterator<Item = (RepoPath, Option<Content>, Option<Stamp>)> {
         self.items.into_iter().map(|(path, item)| (path, item.then, item.now))
     }
 
     /// The files, if all are as the transactions left them; else an error that names the others.
-    pub(in crate::host) fn current(mut self, context: &Context) -> Result<Current, Error> {
+    pub(crate) fn current(mut self, context: &Context) -> Result<Current, Error> {
         undo_refused(&self.changed_since(context, false)?).map_or(Ok(Current { restored: self }), Err)
     }
 
     /// The files that are as the transactions left them, and those that changed since. Files that are what they were before are
     /// left out.
-    pub(in crate::host) fn without_changed(mut self, context: &Context) -> Result<(Current, Vec<RepoPath>), Error> {
+    pub(crate) fn without_changed(mut self, context: &Context) -> Result<(Current, Vec<RepoPath>), Error> {
         let changed = self.changed_since(context, true)?;
         self.leave_out(&changed);
         Ok((Current { restored: self }, changed))
     }
 
     /// Returns the changes as a patch from the old contents to the new ones. Files that changed since are left out.
-    pub(in crate::host) fn patch(&self, context: &Context) -> Result<Patch, Error> {
+    pub(crate) fn patch(&self, context: &Context) -> Result<Patch, Error> {
         let mut patch = Patch::default();
         for (path, item) in &self.items {
             let now = match item.now {
@@ -249,7 +249,7 @@ impl Restored {
 }
 
 impl Current {
-    pub(in crate::host) fn paths(&self) -> Vec<RepoPath> {
+    pub(crate) fn paths(&self) -> Vec<RepoPath> {
         self.restored.paths()
     }
 
@@ -264,7 +264,7 @@ impl Current {
 }
 
 /// An error that names the files that are not as the transactions left them; none if all are.
-pub(in crate::host) fn undo_refused(changed: &[RepoPath]) -> Option<Error> {
+pub(crate) fn undo_refused(changed: &[RepoPath]) -> Option<Error> {
     let named = first_file(changed)?;
     let names: Vec<&str> = changed.iter().map(RepoPath::as_str).collect();
     let message = format!("{named} changed since the run; undoing would lose that");

@@ -17,25 +17,25 @@ use record::FileRef;
 
 /// A proposal that the host keeps; scripts only have its description.
 #[derive(Debug)]
-pub(in crate::host) struct StoredProposal {
-    pub(in crate::host) invocation: Invocation,
+pub(crate) struct StoredProposal {
+    pub(crate) invocation: Invocation,
     /// The description of the proposal, as the script received it.
-    pub(in crate::host) reply: Value,
-    pub(in crate::host) id: String,
-    pub(in crate::host) proposal: Proposal,
-    pub(in crate::host) patch: Patch,
+    pub(crate) reply: Value,
+    pub(crate) id: String,
+    pub(crate) proposal: Proposal,
+    pub(crate) patch: Patch,
     /// When the adapter began to look, and what the files that it looked at were like afterwards.
-    pub(in crate::host) seen: Seen,
+    pub(crate) seen: Seen,
     /// The baseline and the plan, which the verifier reads.
-    pub(in crate::host) baseline: FileRef,
-    pub(in crate::host) planned: FileRef,
+    pub(crate) baseline: FileRef,
+    pub(crate) planned: FileRef,
     /// The path of the patch in the run's folder.
-    pub(in crate::host) patch_path: String,
+    pub(crate) patch_path: String,
 }
 
 impl StoredProposal {
     /// A proposal with its id and description. The files are the baseline, the manifest and the patch.
-    pub(in crate::host) fn new(
+    pub(crate) fn new(
         invocation: Invocation,
         proposal: Proposal,
         patch: Patch,
@@ -51,7 +51,7 @@ impl StoredProposal {
         Ok(stored)
     }
 
-    pub(in crate::host) fn subject(&self) -> Subject {
+    pub(crate) fn subject(&self) -> Subject {
         Subject {
             id: self.id.clone(),
             kind: DTA_APPLY,
@@ -64,13 +64,13 @@ impl StoredProposal {
     }
 
     /// Returns the memory that the proposal holds, in bytes: new contents and the patch.
-    pub(in crate::host) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let after = self.proposal.changes.changes().iter().filter_map(|change| change.after.as_ref());
         after.map(|content| content.bytes.len() as u64).sum::<u64>() + self.patch.bytes.len() as u64
     }
 
     /// The event that tells that work on the proposal's files begins.
-    pub(in crate::host) fn begins(&self, phase: Work) -> Event {
+    pub(crate) fn begins(&self, phase: Work) -> Event {
         let files = match phase {
             Work::Apply => self.proposal.changes.len(),
             // The verifier looks at every file that was looked at.
@@ -79,7 +79,7 @@ impl StoredProposal {
         Event::DtaProgress { tool: self.invocation.tool.clone(), phase, done: 0, total: files as u64 }
     }
 
-    pub(in crate::host) fn artifacts(&self) -> Vec<String> {
+    pub(crate) fn artifacts(&self) -> Vec<String> {
         vec![self.baseline.path.clone(), self.planned.path.clone(), self.patch_path.clone()]
     }
 

@@ -5,18 +5,18 @@ use serde::{Deserialize, Serialize};
 use base::change::Entry;
 
 /// The names of transactions.
-pub(in crate::host) fn names(transactions: &[Transacted]) -> Vec<String> {
+pub(crate) fn names(transactions: &[Transacted]) -> Vec<String> {
     transactions.iter().map(|one| one.transaction.clone()).collect()
 }
 
 /// A transaction of the run, as far as undoing it needs to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::host) struct Transacted {
+pub(crate) struct Transacted {
     /// The transaction's name.
-    pub(in crate::host) transaction: String,
+    pub(crate) transaction: String,
     /// Its files.
-    pub(in crate::host) entries: Vec<Entry>,
+    pub(crate) entries: Vec<Entry>,
 }
 
 impl From<&record::event::Transaction> for Transacted {

@@ -26,7 +26,7 @@ use system::{
 
 /// Why changes of a run are taken back, or put back.
 #[derive(Clone, Copy)]
-pub(in crate::host) enum Reason<'a> {
+pub(crate) enum Reason<'a> {
     /// A step failed, or the run.
     Failed,
     /// The attempt that was begun there is undone.
@@ -39,7 +39,7 @@ pub(in crate::host) enum Reason<'a> {
 
 impl Reason<'_> {
     /// The event that says it, before the transaction that does it.
-    pub(in crate::host) fn event(&self, transaction: &str, of: &[String]) -> Event {
+    pub(crate) fn event(&self, transaction: &str, of: &[String]) -> Event {
         let (transaction, of) = (transaction.to_owned(), of.to_vec());
         match self {
             Reason::Failed => Event::Undoing(Undoing { transaction, of, attempt: None }.into()),
@@ -58,7 +58,7 @@ impl Reason<'_> {
 }
 
 /// Returns the entries of a record for the files that a transaction brings back.
-pub(in crate::host) fn restored_entries(targets: &[Target<'_>]) -> Vec<Entry> {
+pub(crate) fn restored_entries(targets: &[Target<'_>]) -> Vec<Entry> {
     let entry = |target: &Target<'_>| Entry {
         path: target.path.clone(),
         before: target.before,
@@ -68,16 +68,16 @@ pub(in crate::host) fn restored_entries(targets: &[Target<'_>]) -> Vec<Entry> {
 }
 
 /// A run that died, whose lease and record are held here.
-pub(in crate::host) struct Dead<'d> {
-    pub(in crate::host) context: &'d Context,
-    pub(in crate::host) folder: &'d RunFolder,
-    pub(in crate::host) chain: &'d mut Chain,
-    pub(in crate::host) lease: &'d Lease,
+pub(crate) struct Dead<'d> {
+    pub(crate) context: &'d Context,
+    pub(crate) folder: &'d RunFolder,
+    pub(crate) chain: &'d mut Chain,
+    pub(crate) lease: &'d Lease,
 }
 
 impl Dead<'_> {
     /// Brings files back in a transaction of that name, with the record of why before it; how many files that are.
-    pub(in crate::host) fn bring_back(
+    pub(crate) fn bring_back(
         &mut self,
         current: &Current,
         name: &str,
@@ -104,13 +104,13 @@ impl Dead<'_> {
 
 impl Ledger<'_> {
     /// Undoes the run's transactions from this one on, in one transaction of their own.
-    pub(in crate::host) fn undo(&mut self, recorder: &mut Recorder<'_>, from: usize) -> Result<(), Error> {
+    pub(crate) fn undo(&mut self, recorder: &mut Recorder<'_>, from: usize) -> Result<(), Error> {
         self.undone += self.take_back(recorder, from, &Reason::Failed)?;
         Ok(())
     }
 
     /// Undoes what could not be verified; the error, with what came of that. If it can't be undone, it stands, and the run can't be done.
-    pub(in crate::host) fn undo_unverified(&mut self, recorder: &mut Recorder<'_>, from: usize, error: Error) -> Error {
+    pub(crate) fn undo_unverified(&mut self, recorder: &mut Recorder<'_>, from: usize, error: Error) -> Error {
         match self.undo(recorder, from) {
             Ok(()) => error.detail("undone", true),
             Err(undo) => {
@@ -122,7 +122,7 @@ impl Ledger<'_> {
     }
 
     /// An error if a change stands that was not verified, whatever became of the error that said so.
-    pub(in crate::host) fn refuse_unproven(&mut self, recorder: &Recorder<'_>) -> Result<(), Error> {
+    pub(crate) fn refuse_unproven(&mut self, recorder: &Recorder<'_>) -> Result<(), Error> {
         // What a former session could not verify stands in the record.
         if recorder.past.is_some() && !self.transactions.is_empty() {
             recorder.sync()?;
@@ -142,7 +142,7 @@ impl Ledger<'_> {
     }
 
     /// Takes the run's transactions from this one on back, in one transaction of their own; how many files that are.
-    pub(in crate::host) fn take_back(
+    pub(crate) fn take_back(
         &mut self,
         recorder: &mut Recorder<'_>,
         from: usize,
@@ -169,7 +169,7 @@ impl Ledger<'_> {
     /// Brings files back in a transaction of its own.
     ///
     /// With it goes why, and the names of the changes of this run that it is about.
-    pub(in crate::host) fn bring_back(
+    pub(crate) fn bring_back(
         &mut self,
         recorder: &mut Recorder<'_>,
         current: &Current,

@@ -10,7 +10,7 @@ use system::policy::{self, Policy};
 const MOST_WORDS: usize = 1000;
 
 /// Checks that the assertions of a policy can be used, which the policy itself can't tell.
-pub(in crate::host) fn check_policy(policy: &Policy) -> Result<(), Error> {
+pub(crate) fn check_policy(policy: &Policy) -> Result<(), Error> {
     for (at, wanted) in policy.settings().commitments.iter().enumerate() {
         well_formed(wanted).map_err(|error| {
             let key = format!("commitments.{at}");

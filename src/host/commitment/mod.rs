@@ -3,7 +3,7 @@
 
 mod command;
 pub(super) mod form;
-pub(in crate::host) mod outcome;
+pub(crate) mod outcome;
 mod recheck;
 mod stated;
 mod verify;
@@ -128,7 +128,7 @@ impl Pledges<'_, '_> {
     }
 
     /// The same of a run that begins: nothing is done before it is known that the programs may be started with which it ends.
-    pub(in crate::host) fn commit_to_trusted_policy(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
+    pub(crate) fn commit_to_trusted_policy(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         self.commit_to_policy()?;
         if self.commitments.iter().any(Pledge::starts_program) { self.run.trusted(sink) } else { Ok(()) }
     }

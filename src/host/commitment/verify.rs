@@ -17,13 +17,13 @@ impl Pledges<'_, '_> {
     /// Looks at every commitment, and tells of each. `verification_failed` names those that do not hold.
     ///
     /// Any other error means that they could not all be looked at, such as `cancelled`.
-    pub(in crate::host) fn verify_commitments(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
+    pub(crate) fn verify_commitments(&mut self, sink: &mut dyn Sink) -> Result<(), Error> {
         let told = self.look_at_those_of(None, &mut || false, sink)?;
         refusal(told.iter()).map_or(Ok(()), Err)
     }
 
     /// Looks at every commitment of an agent, or of the run itself, until `stop` says so; those that were looked at, with the result.
-    pub(in crate::host) fn look_at_those_of(
+    pub(crate) fn look_at_those_of(
         &mut self,
         agent: Option<&str>,
         stop: &mut dyn FnMut() -> bool,

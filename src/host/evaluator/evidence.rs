@@ -283,12 +283,12 @@ fn states(entries: &[Entry], state: impl Fn(&Entry) -> Option<Stamp>) -> Vec<(Re
 }
 
 /// The parts of an ending run from which its evidence is gathered.
-pub(in crate::host) struct Ending<'e, 'a> {
-    pub(in crate::host) run: &'e Terms<'a>,
-    pub(in crate::host) recorder: &'e Recorder<'a>,
-    pub(in crate::host) ledger: &'e Ledger<'a>,
-    pub(in crate::host) draft: &'e Draft<'a>,
-    pub(in crate::host) tally: &'e Tally,
+pub(crate) struct Ending<'e, 'a> {
+    pub(crate) run: &'e Terms<'a>,
+    pub(crate) recorder: &'e Recorder<'a>,
+    pub(crate) ledger: &'e Ledger<'a>,
+    pub(crate) draft: &'e Draft<'a>,
+    pub(crate) tally: &'e Tally,
 }
 
 #[cfg(test)]

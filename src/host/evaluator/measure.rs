@@ -8,7 +8,7 @@ use gate::Rules;
 use system::policy::Policy;
 
 /// The evaluator that says whether tests passed.
-pub(in crate::host) const TESTS_PASS: &str = "tests-pass";
+pub(crate) const TESTS_PASS: &str = "tests-pass";
 
 /// One evaluator. Implementations are unit structs in the list of evaluators.
 pub(super) trait Evaluator: Sync {
@@ -33,7 +33,7 @@ pub(super) struct Measured {
 pub(super) const NAMED: usize = 20;
 
 /// A share, and what is left of it when nothing was counted.
-pub(in crate::host) fn ratio(part: u64, whole: u64) -> f64 {
+pub(crate) fn ratio(part: u64, whole: u64) -> f64 {
     // Six digits say enough, and are written alike by everybody.
     if whole == 0 { 0.0 } else { (part as f64 / whole as f64 * 1e6).round() / 1e6 }
 }

@@ -6,9 +6,9 @@
 mod commands;
 mod dependencies;
 mod diff_quality;
-pub(in crate::host) mod evidence;
+pub(crate) mod evidence;
 mod manifest;
-pub(in crate::host) mod measure;
+pub(crate) mod measure;
 mod rate;
 mod rework;
 mod tests_pass;

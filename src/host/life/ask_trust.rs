@@ -55,7 +55,7 @@ pub fn question(wanted: &Wanted) -> Question {
 
 impl Terms<'_> {
     /// Sees that the policy in force is trusted, and asks if it is not yet. Time that a person takes does not count.
-    pub(in crate::host) fn trusted(&self, sink: &mut dyn Sink) -> Result<(), Error> {
+    pub(crate) fn trusted(&self, sink: &mut dyn Sink) -> Result<(), Error> {
         if self.context.check_trust().is_ok() {
             return Ok(());
         }

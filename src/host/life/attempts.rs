@@ -9,27 +9,27 @@ use record::{
 };
 
 /// The names of the calls by which attempts begin and end.
-pub(in crate::host) const BEGIN: &str = "attempt.begin";
+pub(crate) const BEGIN: &str = "attempt.begin";
 
-pub(in crate::host) const END: &str = "attempt.end";
+pub(crate) const END: &str = "attempt.end";
 
 /// True for the call by which an attempt ended that was kept.
-pub(in crate::host) fn keeps(end: &event::Call) -> bool {
+pub(crate) fn keeps(end: &event::Call) -> bool {
     end.args.form().get("keep").is_some_and(|keep| *keep == true)
 }
 
 /// The state of a run's attempts, according to its calls.
 #[derive(Debug, Default)]
-pub(in crate::host) struct AttemptState<'r> {
+pub(crate) struct AttemptState<'r> {
     /// The calls that began those which are open, outermost first.
-    pub(in crate::host) open: Vec<&'r Record>,
-    pub(in crate::host) kept: u64,
-    pub(in crate::host) undone: u64,
+    pub(crate) open: Vec<&'r Record>,
+    pub(crate) kept: u64,
+    pub(crate) undone: u64,
 }
 
 impl<'r> AttemptState<'r> {
     /// By the records of the calls that were answered, in their order.
-    pub(in crate::host) fn of(calls: impl Iterator<Item = &'r Record>) -> Self {
+    pub(crate) fn of(calls: impl Iterator<Item = &'r Record>) -> Self {
         let mut state = AttemptState::default();
         for record in calls {
             let Some(call) = record.event.call().filter(|call| call.reply.is_some()) else { continue };
@@ -48,31 +48,31 @@ impl<'r> AttemptState<'r> {
 
 /// Changes that a run took back when it stopped inside an attempt.
 #[derive(Clone, Debug)]
-pub(in crate::host) struct Aside {
+pub(crate) struct Aside {
     /// Where the attempt was begun.
-    pub(in crate::host) attempt: String,
+    pub(crate) attempt: String,
     /// The transactions that do not stand meanwhile.
-    pub(in crate::host) of: Vec<String>,
+    pub(crate) of: Vec<String>,
     /// The transaction that took them back.
-    pub(in crate::host) undo: Transacted,
+    pub(crate) undo: Transacted,
 }
 
 /// The transactions that a run took back.
 #[derive(Debug, Default)]
-pub(in crate::host) struct Taken {
+pub(crate) struct Taken {
     /// Those that do not stand.
     back: BTreeSet<String>,
     /// Those of them that were taken back with their attempt, so that the run went on all the same.
     with_attempt: BTreeSet<String>,
     /// How many files were brought back at the end of each attempt that was undone, by its position.
-    pub(in crate::host) files: BTreeMap<String, usize>,
+    pub(crate) files: BTreeMap<String, usize>,
     /// The changes that are set aside now.
-    pub(in crate::host) aside: Option<Aside>,
+    pub(crate) aside: Option<Aside>,
 }
 
 impl Taken {
     /// By the records of a run.
-    pub(in crate::host) fn of(records: &[Record]) -> Self {
+    pub(crate) fn of(records: &[Record]) -> Self {
         let mut taken = Taken::default();
         let mut begun: BTreeMap<&str, &Event> = BTreeMap::new();
         for record in records {
@@ -114,7 +114,7 @@ impl Taken {
     }
 
     /// Marks the transactions that were set aside as standing again.
-    pub(in crate::host) fn put_back(&mut self) {
+    pub(crate) fn put_back(&mut self) {
         for name in self.aside.take().into_iter().flat_map(|aside| aside.of) {
             self.back.remove(&name);
             self.with_attempt.remove(&name);
@@ -122,18 +122,18 @@ impl Taken {
     }
 
     /// True for a transaction that does not stand.
-    pub(in crate::host) fn is_back(&self, name: &str) -> bool {
+    pub(crate) fn is_back(&self, name: &str) -> bool {
         self.back.contains(name)
     }
 
     /// True for one that was taken back because the run had failed.
-    pub(in crate::host) fn is_gone(&self, name: &str) -> bool {
+    pub(crate) fn is_gone(&self, name: &str) -> bool {
         self.is_back(name) && !self.with_attempt.contains(name)
     }
 }
 
 /// The transactions that set changes aside or put them back, each of which cancels another one out.
-pub(in crate::host) fn detours(records: &[Record]) -> BTreeSet<&str> {
+pub(crate) fn detours(records: &[Record]) -> BTreeSet<&str> {
     let done: BTreeSet<&str> =
         records.iter().filter_map(|record| record.event.undone()).map(|undone| undone.transaction.as_str()).collect();
     let put_back = records.iter().filter_map(|record| record.event.attempt_put_back());

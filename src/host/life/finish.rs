@@ -71,7 +71,7 @@ impl<'a> Host<'a> {
     }
 
     /// Writes the summary, seals the record and frees the locks; nothing is undone or judged here. Without a state, the outcome says it.
-    pub(in crate::host) fn end(
+    pub(crate) fn end(
         mut self,
         outcome: Result<Value, Error>,
         state: Option<State>,

@@ -17,9 +17,9 @@ use system::{git, journal::Manifest, workspace::Globs};
 
 /// The state of the repository that the workspace belongs to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::host) struct GitState {
+pub(crate) struct GitState {
     /// The commit; none without a repository or before the first commit.
-    pub(in crate::host) head: Option<String>,
+    pub(crate) head: Option<String>,
     /// Modified and untracked files, each with the reason if its content was not compared.
     changed: BTreeMap<RepoPath, Option<String>>,
     /// Why it can't be told. Only those who have to know whether the tree is clean are stopped by it.
@@ -27,12 +27,12 @@ pub(in crate::host) struct GitState {
 }
 
 /// A file with an uncommitted change, and the reason if its content was not compared.
-pub(in crate::host) type Dirty = (RepoPath, Option<String>);
+pub(crate) type Dirty = (RepoPath, Option<String>);
 
 /// Reads the state. A folder that belongs to no repository has nothing changed.
 ///
 /// That it can't be read is part of the state, and [`dirty`] tells it: most commands don't need a clean tree.
-pub(in crate::host) fn git_state(context: &Context) -> Result<GitState, Error> {
+pub(crate) fn git_state(context: &Context) -> Result<GitState, Error> {
     let options = &context.options;
     match git::state(context.workspace.root(), &options.environment_of_git(), &options.cancel) {
         Ok(None) => Ok(GitState::default()),
@@ -43,14 +43,14 @@ pub(in crate::host) fn git_state(context: &Context) -> Result<GitState, Error> {
 }
 
 /// The commit alone, for those who write nothing: on a large tree that is much less to read.
-pub(in crate::host) fn head(context: &Context) -> GitState {
+pub(crate) fn head(context: &Context) -> GitState {
     let head = git::head(context.workspace.root(), &context.options.environment_of_git());
     GitState { head, ..GitState::default() }
 }
 
 impl Context {
     /// True if the workspace is part of a git repository, so that it can be told what has changed.
-    pub(in crate::host) fn is_in_repository(&self) -> bool {
+    pub(crate) fn is_in_repository(&self) -> bool {
         self.workspace.root().ancestors().any(|folder| folder.join(".git").exists())
     }
 }
@@ -59,7 +59,7 @@ impl Terms<'_> {
     /// Refuses a change of a file in a repository within the repository, because nobody knows whether it is committed there.
     ///
     /// Outside of every repository nothing is asked at a start either, and nothing is refused here.
-    pub(in crate::host) fn check_nested(&self, changes: &ChangeSet, sink: &mut dyn Sink) -> Result<(), Error> {
+    pub(crate) fn check_nested(&self, changes: &ChangeSet, sink: &mut dyn Sink) -> Result<(), Error> {
         if self.flags.allow_dirty || self.policy.settings().run.allow_dirty || !self.context.is_in_repository() {
             return Ok(());
         }
@@ -85,7 +85,7 @@ impl Terms<'_> {
 }
 
 /// True if a file belongs to the script that is run: its sources, its cases and its recordings are what the run begins with.
-pub(in crate::host) fn belongs(asked: &Asked, file: &RepoPath) -> bool {
+pub(crate) fn belongs(asked: &Asked, file: &RepoPath) -> bool {
     let Asked::Script { path, sources, .. } = asked else { return false };
     let stem = path.strip_suffix(".rhai").unwrap_or(path);
     let beside = file.strip_prefix(stem);
@@ -104,7 +104,7 @@ pub fn uncommitted(context: &Context, globs: &[String]) -> Result<Vec<RepoPath>,
 }
 
 /// Changed files under the globs whose content no run of this workspace left there.
-pub(in crate::host) fn dirty(context: &Context, state: &GitState, globs: &Globs) -> Result<Vec<Dirty>, Error> {
+pub(crate) fn dirty(context: &Context, state: &GitState, globs: &Globs) -> Result<Vec<Dirty>, Error> {
     if let Some(failure) = &state.failure {
         return Err(failure.clone());
     }
@@ -172,7 +172,7 @@ fn content_of(stamp: &Stamp) -> (Sha256, bool) {
 }
 
 /// The error for a tree with uncommitted changes.
-pub(in crate::host) fn dirty_tree(dirty: &[Dirty]) -> Error {
+pub(crate) fn dirty_tree(dirty: &[Dirty]) -> Error {
     let names: Vec<&str> = dirty.iter().map(|(path, _)| path.as_str()).collect();
     let show = |(path, reason): &Dirty| match reason {
         Some(reason) => format!("`{path}` ({reason})"),

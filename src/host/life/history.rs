@@ -26,7 +26,7 @@ use record::{
 
 /// The former sessions of a run.
 #[derive(Debug)]
-pub(in crate::host) struct Past {
+pub(crate) struct Past {
     records: Vec<Record>,
     pack: Pack,
     /// The records of the calls that were answered, by position.
@@ -38,11 +38,11 @@ pub(in crate::host) struct Past {
     /// How many answered calls have not been made again yet.
     ahead: usize,
     /// The reply that a person states for a call of which nobody knows whether it took effect.
-    pub(in crate::host) reply: Option<Value>,
+    pub(crate) reply: Option<Value>,
 }
 
 impl Past {
-    pub(in crate::host) fn of(folder: &RunFolder, records: Vec<Record>) -> Result<Self, Error> {
+    pub(crate) fn of(folder: &RunFolder, records: Vec<Record>) -> Result<Self, Error> {
         records.iter().try_for_each(Record::check)?;
         let mut past = Past {
             pack: folder.pack()?,
@@ -63,7 +63,7 @@ impl Past {
     /// Returns the recorded reply or error of a call; none if the call was not answered yet.
     ///
     /// A different call at its position is `diverged`.
-    pub(in crate::host) fn answer(
+    pub(crate) fn answer(
         &mut self,
         position: &Position,
         call: &Recorded,
@@ -78,7 +78,7 @@ impl Past {
 
     /// Checks that the pack still holds what going on needs of it. No chain vouches for it as long as a run is not over, and
     /// what is missing must be known before anything is done.
-    pub(in crate::host) fn check_pack(&self) -> Result<(), Error> {
+    pub(crate) fn check_pack(&self) -> Result<(), Error> {
         for record in &self.records {
             let kept: Vec<&Stored> = match &record.event {
                 Event::Call(call) => {
@@ -107,12 +107,12 @@ impl Past {
     }
 
     /// True as long as calls are to come that were answered before.
-    pub(in crate::host) fn is_ahead(&self) -> bool {
+    pub(crate) fn is_ahead(&self) -> bool {
         self.ahead > 0
     }
 
     /// The intent of a call that was being answered when the run died; none if there is none at that position.
-    pub(in crate::host) fn in_flight(&self, position: &Position) -> Option<(u64, Recorded)> {
+    pub(crate) fn in_flight(&self, position: &Position) -> Option<(u64, Recorded)> {
         let (intent, recorded) = self.last(position.as_str(), Event::intent)?;
         // That nobody knows what became of it is no answer.
         let ended = |(record, call): &(&Record, &event::Call)| {
@@ -124,12 +124,12 @@ impl Past {
     }
 
     /// True if anything is recorded at a position.
-    pub(in crate::host) fn knows(&self, position: &Position) -> bool {
+    pub(crate) fn knows(&self, position: &Position) -> bool {
         self.events.contains_key(position.as_str())
     }
 
     /// The last event of a kind at a position, with its record.
-    pub(in crate::host) fn last<'p, T>(
+    pub(crate) fn last<'p, T>(
         &'p self,
         position: &str,
         of_kind: impl Fn(&'p Event) -> Option<&'p T>,
@@ -139,7 +139,7 @@ impl Past {
     }
 
     /// All events of a kind at a position, in their order, with their records.
-    pub(in crate::host) fn all<'p, T: 'p>(
+    pub(crate) fn all<'p, T: 'p>(
         &'p self,
         position: &str,
         of_kind: impl Fn(&'p Event) -> Option<&'p T>,
@@ -149,7 +149,7 @@ impl Past {
     }
 
     /// The call that was made at a position, whether or not it was answered, if its arguments are recorded.
-    pub(in crate::host) fn made_at(&self, position: &str) -> Option<Result<Call, Error>> {
+    pub(crate) fn made_at(&self, position: &str) -> Option<Result<Call, Error>> {
         let call = self.last(position, Event::call).map(|(_, call)| Recorded::of(call));
         let recorded =
             call.or_else(|| self.last(position, Event::intent).map(|(_, intent)| Recorded::of_intent(intent)))?;
@@ -157,13 +157,13 @@ impl Past {
     }
 
     /// The last change that was committed at a position, if it stands.
-    pub(in crate::host) fn standing_at(&self, position: &Position) -> Option<Transacted> {
+    pub(crate) fn standing_at(&self, position: &Position) -> Option<Transacted> {
         let committed = self.last(position.as_str(), Event::committed);
         committed.map(|(_, committed)| committed).filter(|committed| self.stands(committed)).map(Transacted::from)
     }
 
     /// Every change of the run that stands, in their order.
-    pub(in crate::host) fn standing(&self) -> Vec<Transacted> {
+    pub(crate) fn standing(&self) -> Vec<Transacted> {
         let committed = self.records.iter().filter_map(|record| record.event.committed());
         committed.filter(|committed| self.stands(committed)).map(Transacted::from).collect()
     }
@@ -173,7 +173,7 @@ impl Past {
     }
 
     /// The attempts that were begun and not ended, outermost first, each with how many of the standing changes came before it.
-    pub(in crate::host) fn open_attempts(&self) -> Vec<(String, usize)> {
+    pub(crate) fn open_attempts(&self) -> Vec<(String, usize)> {
         let standing = |begun: &Record| {
             let before = self.records.iter().filter(|record| record.seq < begun.seq);
             before.filter_map(|record| record.event.committed()).filter(|committed| self.stands(committed)).count()
@@ -183,28 +183,28 @@ impl Past {
     }
 
     /// How many attempts were kept, and how many undone.
-    pub(in crate::host) fn ended_attempts(&self) -> (u64, u64) {
+    pub(crate) fn ended_attempts(&self) -> (u64, u64) {
         let AttemptState { kept, undone, .. } = AttemptState::of(self.calls());
         (kept, undone)
     }
 
     /// Returns the changes that were set aside when the run stopped; none if there are none, or if they were put back.
-    pub(in crate::host) fn aside(&self) -> Option<&Aside> {
+    pub(crate) fn aside(&self) -> Option<&Aside> {
         self.taken.aside.as_ref()
     }
 
     /// How many files were brought back when an attempt ended, if the run died before it could say so.
-    pub(in crate::host) fn brought_back(&self, attempt: &str) -> usize {
+    pub(crate) fn brought_back(&self, attempt: &str) -> usize {
         self.taken.files.get(attempt).copied().unwrap_or_default()
     }
 
     /// Marks the changes that were set aside as standing again.
-    pub(in crate::host) fn put_back(&mut self) {
+    pub(crate) fn put_back(&mut self) {
         self.taken.put_back();
     }
 
     /// True if the run had failed, or was rejected, and its changes were being taken back when it died.
-    pub(in crate::host) fn was_ending(&self) -> bool {
+    pub(crate) fn was_ending(&self) -> bool {
         let resumed = self.records.iter().rev().find_map(|record| record.event.run_resumed());
         let taken_back = self.calls().any(|record| {
             let is_answered = record.event.call().is_some_and(|call| call.reply.is_some());
@@ -215,53 +215,53 @@ impl Past {
     }
 
     /// The record that an adapter's proposal of that id was made, by a call that was answered.
-    pub(in crate::host) fn proposed(&self, id: &str) -> Option<(&Record, &DtaProposed)> {
+    pub(crate) fn proposed(&self, id: &str) -> Option<(&Record, &DtaProposed)> {
         let proposed = self.records.iter().rev().filter_map(|record| Some((record, record.event.dta_proposed()?)));
         let mut of_id = proposed.filter(|(_, proposed)| proposed.proposal == id);
         of_id.find(|(record, _)| self.answered.contains_key(&record.position))
     }
 
     /// The records of the calls that were answered, in their order.
-    pub(in crate::host) fn calls(&self) -> impl Iterator<Item = &Record> {
+    pub(crate) fn calls(&self) -> impl Iterator<Item = &Record> {
         self.records.iter().enumerate().filter(|(at, record)| self.is_answer(*at, record)).map(|(_, record)| record)
     }
 
-    pub(in crate::host) fn is_answer(&self, at: usize, record: &Record) -> bool {
+    pub(crate) fn is_answer(&self, at: usize, record: &Record) -> bool {
         self.answered.get(&record.position) == Some(&at)
     }
 
     /// True if the call at a position was answered.
-    pub(in crate::host) fn is_answered(&self, position: &str) -> bool {
+    pub(crate) fn is_answered(&self, position: &str) -> bool {
         self.answered.contains_key(position)
     }
 
-    pub(in crate::host) fn records(&self) -> &[Record] {
+    pub(crate) fn records(&self) -> &[Record] {
         &self.records
     }
 
     /// The reply that a call is taken to have given, as was decided with this confirmation before the run stopped again.
-    pub(in crate::host) fn granted_reply(&self, id: &str) -> Result<Option<Value>, Error> {
+    pub(crate) fn granted_reply(&self, id: &str) -> Result<Option<Value>, Error> {
         let mut granted = self.records.iter().rev().filter_map(|record| record.event.confirmation_granted());
         let reply = granted.find(|granted| granted.id == id).and_then(|granted| granted.reply.as_ref());
         reply.map(|reply| self.pack.value(reply)).transpose()
     }
 
-    pub(in crate::host) fn pack(&self) -> &Pack {
+    pub(crate) fn pack(&self) -> &Pack {
         &self.pack
     }
 
     /// The call that a record of the kind `call` or `intent` is about, as it was made.
-    pub(in crate::host) fn call_of(&self, call: &event::Call) -> Result<Call, Error> {
+    pub(crate) fn call_of(&self, call: &event::Call) -> Result<Call, Error> {
         reply::call_of(&Recorded::of(call), &self.pack)
     }
 
     /// Which session comes now: 2 if the run goes on for the first time.
-    pub(in crate::host) fn session(&self) -> usize {
+    pub(crate) fn session(&self) -> usize {
         self.records.iter().filter(|record| record.event.run_resumed().is_some()).count() + 2
     }
 
     /// Returns the budget use of the answered calls, and the time that the run took in milliseconds.
-    pub(in crate::host) fn spent(&self) -> (Spent, u64) {
+    pub(crate) fn spent(&self) -> (Spent, u64) {
         let mut spent = Spent::default();
         let (mut elapsed, mut in_session) = (0, 0);
         for (at, record) in self.records.iter().enumerate() {
@@ -292,7 +292,7 @@ impl Past {
     ///
     /// If the run waited for the answer, the recorded cost counts. If the answer was lost, the reserved maximum counts. Recorded
     /// replies cost nothing.
-    pub(in crate::host) fn lost(&self, position: &Position) -> Demand {
+    pub(crate) fn lost(&self, position: &Position) -> Demand {
         let resumed = |one: &&Record| one.event.run_resumed().is_some();
         let session = |seq: u64| self.records.iter().filter(resumed).filter(|one| one.seq < seq).count();
         let (mut lost, mut under_way) = (Demand::default(), None::<(u64, &LlmSent)>);
@@ -316,7 +316,7 @@ impl Past {
     }
 
     /// The greatest number that a transaction of the run has had.
-    pub(in crate::host) fn transactions(&self, folder: &RunFolder) -> Result<u64, Error> {
+    pub(crate) fn transactions(&self, folder: &RunFolder) -> Result<u64, Error> {
         let number = |name: &str| name.strip_prefix('t').and_then(|digits| digits.parse::<u64>().ok());
         let recorded = self.records.iter().filter_map(|record| number(record.event.transaction()?));
         let files = folder.files()?;
@@ -326,7 +326,7 @@ impl Past {
 }
 
 /// Checks that a call is the one that a record is about.
-pub(in crate::host) fn check_same(recorded: &Recorded, position: &Position, call: &Recorded) -> Result<(), Error> {
+pub(crate) fn check_same(recorded: &Recorded, position: &Position, call: &Recorded) -> Result<(), Error> {
     // An intent may name the call alone.
     let same_args = recorded.args.form().is_null() || is_same(recorded.args.form(), call.args.form());
     if recorded.name == call.name && same_args {
@@ -344,7 +344,7 @@ pub(in crate::host) fn check_same(recorded: &Recorded, position: &Position, call
 }
 
 /// True if two recorded values stand for the same, however each is kept.
-pub(in crate::host) fn is_same(one: &Value, other: &Value) -> bool {
+pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
     let hash = |value: &Value| {
         named(value).or_else(|| json::canonical_value(value).ok().map(|text| Sha256::of(text.as_bytes())))
     };
@@ -381,14 +381,14 @@ fn answered(records: &[Record]) -> BTreeMap<String, usize> {
 
 /// True for the record of a call that a run stops for, to go on later. After what passes a script may have gone on, unless that
 /// was the end of it.
-pub(in crate::host) fn is_for_later(call: &event::Call, suspended: bool) -> bool {
+pub(crate) fn is_for_later(call: &event::Call, suspended: bool) -> bool {
     let code = call.error.as_ref().map(Error::code).or(call.ended);
     code.is_some_and(|code| code.waits() && (suspended || code.is_final()))
 }
 
 /// True for the record of a call after which the run may have stopped. A stream is recorded when it is closed, which may be after
 /// the call that the run waits for.
-pub(in crate::host) fn may_be_last(call: &event::Call) -> bool {
+pub(crate) fn may_be_last(call: &event::Call) -> bool {
     !is_stream(call) || call.ended.is_some() || call.error.is_some()
 }
 
@@ -409,7 +409,7 @@ fn reserved(sent: &LlmSent) -> Demand {
 }
 
 /// The error of a run that came to its end before it had made the calls that its record holds.
-pub(in crate::host) fn ended_early() -> Error {
+pub(crate) fn ended_early() -> Error {
     Error::new(Code::Diverged, "the run came to its end before it had made all the calls that its record holds")
         .hint("a version of nrv that behaves otherwise may have written the record; start the run again")
 }

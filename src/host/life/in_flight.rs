@@ -34,7 +34,7 @@ use record::{
 use service::apply;
 
 /// The kind of a confirmation that is about a call of which nobody knows whether it took effect.
-pub(in crate::host) const UNCERTAIN: &str = "uncertain";
+pub(crate) const UNCERTAIN: &str = "uncertain";
 
 impl Host<'_> {
     /// True if a former session of the run came to the call at this position: whatever comes before it was told then.
@@ -43,7 +43,7 @@ impl Host<'_> {
     }
 
     /// Settles a call that was being answered when the run died; none if it has to be made.
-    pub(in crate::host) fn settle_call(
+    pub(crate) fn settle_call(
         &mut self,
         position: &Position,
         call: &Call,
@@ -197,7 +197,7 @@ fn question(recorder: &Recorder<'_>, position: &Position, call: &Call, name: &st
 }
 
 /// The files were found to be what was written when the run went on; the reply was recorded before they were.
-pub(in crate::host) fn settle_apply(
+pub(crate) fn settle_apply(
     recorder: &mut Recorder<'_>,
     position: &Position,
     standing: &Transacted,
@@ -253,8 +253,6 @@ impl Asking<'_, '_> {
 }
 
 /// The results in a record that are more than remarks.
-pub(in crate::host) fn objections<'r>(
-    results: impl Iterator<Item = &'r GateResult>,
-) -> impl Iterator<Item = GateResult> {
+pub(crate) fn objections<'r>(results: impl Iterator<Item = &'r GateResult>) -> impl Iterator<Item = GateResult> {
     results.filter(|result| result.decision != Decision::Allow).cloned()
 }

@@ -3,21 +3,21 @@
 //! Nothing here answers a call of a script.
 
 pub(super) mod agents;
-pub(in crate::host) mod ask_trust;
-pub(in crate::host) mod attempts;
+pub(crate) mod ask_trust;
+pub(crate) mod attempts;
 pub(super) mod client;
 pub(super) mod finish;
-pub(in crate::host) mod finished;
+pub(crate) mod finished;
 pub(super) mod git_status;
 pub(super) mod history;
 pub(super) mod in_flight;
 pub(super) mod init;
 pub(super) mod outcome;
-pub(in crate::host) mod pre_images;
+pub(crate) mod pre_images;
 pub(super) mod probe;
 pub(super) mod recover;
-pub(in crate::host) mod recovery;
-pub(in crate::host) mod request;
+pub(crate) mod recovery;
+pub(crate) mod request;
 pub(super) mod resume;
 pub(super) mod retention;
 pub(super) mod rollback;

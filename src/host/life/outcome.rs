@@ -68,7 +68,7 @@ pub fn overviews(context: &Context) -> Result<Vec<Overview>, Error> {
 }
 
 /// Returns the overview that a head keeps for listings. It has no data that changes after the run has stopped.
-pub(in crate::host) fn listed(context: &Context, folder: &RunFolder) -> Result<Option<Value>, Error> {
+pub(crate) fn listed(context: &Context, folder: &RunFolder) -> Result<Option<Value>, Error> {
     let overview = Overview { kept_until: None, ..of_record(context, folder, None) };
     serde_json::to_value(overview).map(Some).map_err(|error| Error::new(Code::Internal, error.to_string()))
 }

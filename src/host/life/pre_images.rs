@@ -8,7 +8,7 @@ use record::{
 };
 
 /// An error if a run's record came without the contents of files: nothing can be brought back from it.
-pub(in crate::host) fn check_contents(folder: &RunFolder) -> Result<(), Error> {
+pub(crate) fn check_contents(folder: &RunFolder) -> Result<(), Error> {
     if !folder.lacks_contents()? {
         return Ok(());
     }

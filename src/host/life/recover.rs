@@ -32,11 +32,11 @@ use system::{
 
 /// The results of the recovery of all runs.
 #[derive(Debug, Default)]
-pub(in crate::host) struct Round {
+pub(crate) struct Round {
     /// Runs that were recovered.
-    pub(in crate::host) recoveries: Vec<Recovery>,
+    pub(crate) recoveries: Vec<Recovery>,
     /// Why others could not be; their locks stay, so that nobody works on their files.
-    pub(in crate::host) failures: Vec<Error>,
+    pub(crate) failures: Vec<Error>,
 }
 
 /// Recovers every run that died. Live runs are not touched, and one that can't be recovered does not stop the others.
@@ -54,7 +54,7 @@ pub fn recover(context: &Context) -> Result<Vec<Recovery>, Error> {
 
 /// Recovers the runs that died, which are among those that have a lease: none begins without one, and none gives it up with
 /// a transaction open. Every record is looked at only where leases may be missing.
-pub(in crate::host) fn recover_all(context: &Context) -> Result<Round, Error> {
+pub(crate) fn recover_all(context: &Context) -> Result<Round, Error> {
     look_at(context, context.runs.knows_leases())
 }
 
@@ -99,7 +99,7 @@ pub fn unrecovered(workspace: &Workspace) -> Result<Vec<String>, Error> {
 }
 
 /// The runs that [`recover`] would recover. Nothing is changed.
-pub(in crate::host) fn leftovers(runs: &Runs) -> Result<Vec<String>, Error> {
+pub(crate) fn leftovers(runs: &Runs) -> Result<Vec<String>, Error> {
     let locks = Locks::new(runs.path());
     let heads = runs.heads()?;
     let mut dead = Vec::new();
@@ -141,7 +141,7 @@ fn died_inside(folder: &RunFolder, head: Option<&Head>) -> Result<bool, Error> {
 impl Recovery {
     /// Recovers one run whose lease is held here, records what became of it, and gives the lease up. The lease may be a new one, for
     /// a run that had none.
-    pub(in crate::host) fn of(context: &Context, run: &str, lease: Lease, had_lease: bool) -> Result<Self, Error> {
+    pub(crate) fn of(context: &Context, run: &str, lease: Lease, had_lease: bool) -> Result<Self, Error> {
         let folder = context.runs.open(run)?;
         let mut recovery = Recovery { run: run.to_owned(), without_lease: !had_lease, ..Recovery::default() };
         folder.check_links()?;
@@ -227,7 +227,7 @@ impl Recovery {
     }
 
     /// An error that names the files that somebody else changed meanwhile.
-    pub(in crate::host) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         let Some(first) = self.foreign.first() else { return Ok(()) };
         let names: Vec<&str> = self.foreign.iter().map(|path| path.as_str()).collect();
         let message = format!("`{first}` was changed by somebody else after run {} had died", self.run);

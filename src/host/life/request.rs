@@ -85,7 +85,7 @@ pub enum Asked {
 
 /// Who makes the calls of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::host) enum Origin {
+pub(crate) enum Origin {
     /// A script, from which the policy keeps secrets.
     Script,
     /// Texts of a session, which are as a script's; but nobody goes on with it, so that it can't wait for an answer.
@@ -100,24 +100,24 @@ pub(in crate::host) enum Origin {
 
 impl Origin {
     /// True if the policy keeps the contents of some files from whoever makes the calls.
-    pub(in crate::host) fn is_kept_from_secrets(self) -> bool {
+    pub(crate) fn is_kept_from_secrets(self) -> bool {
         matches!(self, Origin::Script | Origin::Session | Origin::Client)
     }
 
     /// True if a change is asked about before it is made, whatever gates say of it.
-    pub(in crate::host) fn asks_before_writing(self) -> bool {
+    pub(crate) fn asks_before_writing(self) -> bool {
         matches!(self, Origin::Client | Origin::Person)
     }
 
     /// True if whoever makes the calls reads each error, so that a failed verification does not end the run.
-    pub(in crate::host) fn reads_errors(self) -> bool {
+    pub(crate) fn reads_errors(self) -> bool {
         matches!(self, Origin::Session | Origin::Client)
     }
 }
 
 impl Asked {
     /// As a record has it, with hashes in place of sources.
-    pub(in crate::host) fn recorded(&self) -> event::Asked {
+    pub(crate) fn recorded(&self) -> event::Asked {
         match self.clone() {
             Asked::Script { path, sources, args, .. } => {
                 let sources = sources.into_iter().map(|(path, source)| (path, source.sha256.into())).collect();
@@ -134,7 +134,7 @@ impl Asked {
         }
     }
 
-    pub(in crate::host) fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self) -> Origin {
         match self {
             Asked::Script { .. } => Origin::Script,
             Asked::Session { .. } => Origin::Session,

@@ -357,7 +357,7 @@ fn taken_back() -> Error {
 }
 
 /// The keys in which the policy of now differs from the recorded one, in words that follow a sentence.
-pub(in crate::host) fn changed_keys(in_force: &Policy) -> Result<String, Error> {
+pub(crate) fn changed_keys(in_force: &Policy) -> Result<String, Error> {
     let [recorded, now] = in_force.parts() else { return Ok(String::new()) };
     let keys = recorded.keys_that_differ(now)?;
     let named: Vec<String> = keys.iter().map(|key| format!("`{}`", key.escape_debug())).collect();

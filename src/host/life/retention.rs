@@ -64,12 +64,12 @@ pub fn import(context: &Context, input: &mut dyn Read) -> Result<String, Error> 
 }
 
 /// When a run began, to the second; none if its id has no time.
-pub(in crate::host) fn began(id: &str) -> Option<u64> {
+pub(crate) fn began(id: &str) -> Option<u64> {
     clock::parse_compact(id.split('-').next()?)
 }
 
 /// Until when a run's record is kept for certain, unless too many others need its room; none if its id has no time.
-pub(in crate::host) fn kept_until(context: &Context, id: &str) -> Option<u64> {
+pub(crate) fn kept_until(context: &Context, id: &str) -> Option<u64> {
     Some(began(id)?.saturating_add(context.policy.settings().retention.days.saturating_mul(DAY_MS)))
 }
 

@@ -13,7 +13,7 @@ use record::{Keeper, RunFolder, named, packed_form};
 use system::policy::{self, BudgetCeiling, Policy};
 
 /// The name of the file that says what was asked.
-pub(in crate::host) const RUN_FILE: &str = "run.json";
+pub(crate) const RUN_FILE: &str = "run.json";
 
 /// The data with which a run was started: the content of `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,12 +45,7 @@ pub struct Started {
 }
 
 impl Started {
-    pub(in crate::host) fn new(
-        folder: &RunFolder,
-        created: String,
-        request: &Request,
-        git_head: Option<String>,
-    ) -> Self {
+    pub(crate) fn new(folder: &RunFolder, created: String, request: &Request, git_head: Option<String>) -> Self {
         Started {
             run: folder.id().to_owned(),
             created,
@@ -67,7 +62,7 @@ impl Started {
     }
 
     /// Writes the file and returns its bytes. If it would show a secret, the exact document is kept in the pack.
-    pub(in crate::host) fn write(&self, folder: &RunFolder, rules: &secrets::Rules) -> Result<Vec<u8>, Error> {
+    pub(crate) fn write(&self, folder: &RunFolder, rules: &secrets::Rules) -> Result<Vec<u8>, Error> {
         let internal = |error: serde_json::Error| Error::new(Code::Internal, error.to_string());
         let exact = serde_json::to_value(self).map_err(internal)?;
         let mut shown = exact.clone();

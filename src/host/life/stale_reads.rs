@@ -31,13 +31,13 @@ use system::{
 };
 
 /// The context, record, policy and rules with which the reads of a run are repeated.
-pub(in crate::host) struct Reading<'a> {
-    pub(in crate::host) context: &'a Context,
-    pub(in crate::host) folder: &'a RunFolder,
-    pub(in crate::host) past: &'a Past,
+pub(crate) struct Reading<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) folder: &'a RunFolder,
+    pub(crate) past: &'a Past,
     /// The policy under which they were made.
-    pub(in crate::host) policy: &'a Policy,
-    pub(in crate::host) rules: &'a Rules,
+    pub(crate) policy: &'a Policy,
+    pub(crate) rules: &'a Rules,
 }
 
 /// A change of one file that has yet to come.
@@ -61,7 +61,7 @@ struct Then {
 
 impl Reading<'_> {
     /// Every read that would give something else now.
-    pub(in crate::host) fn stale(&self) -> Result<Vec<StaleRead>, Error> {
+    pub(crate) fn stale(&self) -> Result<Vec<StaleRead>, Error> {
         let mut then = Then::before(self.past.records());
         let mut stale = Vec::new();
         for (at, record) in self.past.records().iter().enumerate() {
@@ -222,7 +222,7 @@ impl Then {
 }
 
 /// An error that names what was read and is otherwise now; none if all is as it was.
-pub(in crate::host) fn refusal(run: &str, stale: &[StaleRead]) -> Option<Error> {
+pub(crate) fn refusal(run: &str, stale: &[StaleRead]) -> Option<Error> {
     let first = stale.first()?;
     let more = if stale.len() > 1 { format!(" (and {} more)", stale.len() - 1) } else { String::new() };
     let message = format!("`{}` is not what the run read at position {}{more}", first.what, first.position);

@@ -94,7 +94,7 @@ impl<'a> Host<'a> {
     }
 
     /// A run that has just started, with the commitments of its policy; one that can't make them ends here.
-    pub(in crate::host) fn bound_to_policy(mut self, asked: &Asked, sink: &mut dyn Sink) -> Result<Host<'a>, Error> {
+    pub(crate) fn bound_to_policy(mut self, asked: &Asked, sink: &mut dyn Sink) -> Result<Host<'a>, Error> {
         // What is brought back was there before anybody committed to anything.
         let is_rollback = matches!(asked, Asked::Rollback { .. });
         match if is_rollback { Ok(()) } else { self.pledges().commit_to_trusted_policy(sink) } {
@@ -119,7 +119,7 @@ fn recover_dead(context: &Context, sink: &mut dyn Sink) -> Result<(), Error> {
 }
 
 /// Flags that loosen can be switched off by the policy.
-pub(in crate::host) fn check_flags(policy: &Policy, flags: Flags) -> Result<(), Error> {
+pub(crate) fn check_flags(policy: &Policy, flags: Flags) -> Result<(), Error> {
     let settings = policy.settings();
     let switched_off = [
         (flags.yes, settings.confirm.yes_flag, "--yes", "confirm.yes_flag"),

@@ -16,7 +16,7 @@ use base::error::{Error, nearest};
 use record::event::{Kind, RunEnd, Shown};
 
 /// Milliseconds of a day.
-pub(in crate::host) const DAY_MS: u64 = 86_400_000;
+pub(crate) const DAY_MS: u64 = 86_400_000;
 
 /// The combined statistics of several runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

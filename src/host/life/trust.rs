@@ -44,7 +44,7 @@ pub trait Keeper: Send + Sync {
 pub struct Trust {
     keeper: Option<Arc<dyn Keeper>>,
     /// The workspace of which this one is a copy.
-    pub(in crate::host) copy_of: Option<PathBuf>,
+    pub(crate) copy_of: Option<PathBuf>,
     /// The policies that a person trusted since the program started, by file name and hash.
     trusted: Arc<Mutex<BTreeSet<(String, Sha256)>>>,
 }

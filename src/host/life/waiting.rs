@@ -23,7 +23,7 @@ use record::{
 const NAMED: usize = 20;
 
 /// The namespace of signatures over confirmations.
-pub(in crate::host) const NAMESPACE: &str = "nrv-confirm";
+pub(crate) const NAMESPACE: &str = "nrv-confirm";
 
 /// A confirmation for which a run waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -60,14 +60,14 @@ impl Waiting {
 }
 
 /// The shell commands that approve, reject or sign a confirmation of a suspended run.
-pub(in crate::host) struct Commands {
-    pub(in crate::host) approve: String,
-    pub(in crate::host) reject: String,
-    pub(in crate::host) sign: String,
+pub(crate) struct Commands {
+    pub(crate) approve: String,
+    pub(crate) reject: String,
+    pub(crate) sign: String,
 }
 
 impl Commands {
-    pub(in crate::host) fn of(bound: &Bound) -> Self {
+    pub(crate) fn of(bound: &Bound) -> Self {
         let Bound { id, run, .. } = bound;
         Commands {
             approve: format!("nrv resume {run} --approve {id}"),
@@ -79,7 +79,7 @@ impl Commands {
 
 impl Asking<'_, '_> {
     /// Records that the run waits, with the change as a patch beside it. The error says for what, and how to go on.
-    pub(in crate::host) fn suspend(&mut self, bound: &Bound, subject: &Subject) -> Error {
+    pub(crate) fn suspend(&mut self, bound: &Bound, subject: &Subject) -> Error {
         match self.note_pending(bound, subject) {
             Ok(patch) => self.suspended(bound, subject, patch),
             Err(error) => error,

@@ -6,15 +6,15 @@
 mod advance;
 mod ask;
 mod flight;
-pub(in crate::host) mod models;
-pub(in crate::host) mod orchestrators;
-pub(in crate::host) mod provider;
-pub(in crate::host) mod providers;
+pub(crate) mod models;
+pub(crate) mod orchestrators;
+pub(crate) mod provider;
+pub(crate) mod providers;
 mod recordings;
-pub(in crate::host) mod route;
+pub(crate) mod route;
 mod stream;
 mod streams;
-pub(in crate::host) mod tape;
+pub(crate) mod tape;
 
 use std::sync::{
     Arc,
@@ -48,7 +48,7 @@ pub use self::{recordings::tape_of, streams::Told, tape::Tape};
 
 impl Requests<'_, '_> {
     /// Returns a provider's name, its dialect, its default model, and the capabilities of its models.
-    pub(in crate::host) fn llm_capabilities(&mut self, asked: Option<&str>) -> Result<Value, Error> {
+    pub(crate) fn llm_capabilities(&mut self, asked: Option<&str>) -> Result<Value, Error> {
         let provider = self.provider(asked)?;
         self.trust_server(&provider)?;
         let known = self.known(&provider, asked)?;
@@ -59,11 +59,7 @@ impl Requests<'_, '_> {
     }
 
     /// Tokens of request and reply that a model takes at most, if that is known. Which model it is follows as for a request.
-    pub(in crate::host) fn context_tokens(
-        &mut self,
-        provider: Option<&str>,
-        model: Option<&str>,
-    ) -> Result<Option<u64>, Error> {
+    pub(crate) fn context_tokens(&mut self, provider: Option<&str>, model: Option<&str>) -> Result<Option<u64>, Error> {
         let ready = self.provider(provider)?;
         self.trust_server(&ready)?;
         let known = self.known(&ready, provider)?;
@@ -76,12 +72,7 @@ impl Requests<'_, '_> {
     }
 
     /// Asks a model, and waits for its reply.
-    pub(in crate::host) fn llm_complete(
-        &mut self,
-        position: &Position,
-        call: &Call,
-        ask: &Ask,
-    ) -> Result<Value, Error> {
+    pub(crate) fn llm_complete(&mut self, position: &Position, call: &Call, ask: &Ask) -> Result<Value, Error> {
         let mut flight = self.send(position, call, ask)?;
         let ended = loop {
             match self.advance(&mut flight) {

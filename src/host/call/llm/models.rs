@@ -14,23 +14,23 @@ use llm::{Cassettes, Replies};
 
 /// Who answers requests of a run, and what is on its way.
 #[derive(Default)]
-pub(in crate::host) struct Models {
+pub(crate) struct Models {
     /// The providers that were asked for, by name.
-    pub(in crate::host) ready: BTreeMap<String, Provider>,
+    pub(crate) ready: BTreeMap<String, Provider>,
     /// Recorded replies that answer, or are recorded.
-    pub(in crate::host) tape: Option<(Tape, Arc<Cassettes>)>,
+    pub(crate) tape: Option<(Tape, Arc<Cassettes>)>,
     /// Replies of a person, which answer in place of providers and are recorded.
-    pub(in crate::host) replies: Option<Arc<Replies>>,
+    pub(crate) replies: Option<Arc<Replies>>,
     /// How often each request was made.
-    pub(in crate::host) counts: BTreeMap<Sha256, u64>,
-    pub(in crate::host) streams: Streams,
+    pub(crate) counts: BTreeMap<Sha256, u64>,
+    pub(crate) streams: Streams,
 }
 
 /// Requests to language models, with the parts of the run that they use.
-pub(in crate::host) struct Requests<'m, 'a> {
-    pub(in crate::host) run: &'m Terms<'a>,
-    pub(in crate::host) recorder: &'m mut Recorder<'a>,
-    pub(in crate::host) models: &'m mut Models,
-    pub(in crate::host) turn: &'m mut Turn,
-    pub(in crate::host) sink: &'m mut dyn Sink,
+pub(crate) struct Requests<'m, 'a> {
+    pub(crate) run: &'m Terms<'a>,
+    pub(crate) recorder: &'m mut Recorder<'a>,
+    pub(crate) models: &'m mut Models,
+    pub(crate) turn: &'m mut Turn,
+    pub(crate) sink: &'m mut dyn Sink,
 }

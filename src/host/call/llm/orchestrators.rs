@@ -71,7 +71,7 @@ pub(super) fn no_provider(error: Error) -> Error {
 }
 
 /// The names of all providers that there are: those of the policy and of the program, and the table of patterns.
-pub(in crate::host) fn names(policy: &Policy, added: &Orchestrators) -> Vec<String> {
+pub(crate) fn names(policy: &Policy, added: &Orchestrators) -> Vec<String> {
     let mut names: Vec<String> = policy.settings().llm.providers.keys().chain(added.0.keys()).cloned().collect();
     names.push(HEURISTIC.to_owned());
     names.sort();
@@ -80,11 +80,11 @@ pub(in crate::host) fn names(policy: &Policy, added: &Orchestrators) -> Vec<Stri
 }
 
 /// The provider of a request that names this one, or none.
-pub(in crate::host) fn name(policy: &Policy, added: &Orchestrators, asked: Option<&str>) -> String {
+pub(crate) fn name(policy: &Policy, added: &Orchestrators, asked: Option<&str>) -> String {
     policy.llm_provider(asked, added.0.keys().map(String::as_str)).to_owned()
 }
 
 /// True if the table of patterns stands behind this name.
-pub(in crate::host) fn is_table(policy: &Policy, name: &str) -> bool {
+pub(crate) fn is_table(policy: &Policy, name: &str) -> bool {
     policy.settings().llm.providers.get(name).map_or(name == HEURISTIC, |settings| settings.dialect == HEURISTIC)
 }

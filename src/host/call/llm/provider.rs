@@ -39,13 +39,13 @@ const RECORDED: &str = "cassettes";
 
 /// A provider that is ready to be asked.
 #[derive(Clone)]
-pub(in crate::host) struct Provider {
+pub(crate) struct Provider {
     /// Its name in the policy.
-    pub(in crate::host) name: String,
+    pub(crate) name: String,
     /// The client that answers requests.
-    pub(in crate::host) orchestrator: Arc<dyn Orchestrator>,
+    pub(crate) orchestrator: Arc<dyn Orchestrator>,
     /// The settings in the policy; the defaults if the policy has none.
-    pub(in crate::host) settings: LlmProvider,
+    pub(crate) settings: LlmProvider,
     /// True if recorded replies stand for it, so that nobody reaches it.
     is_absent: bool,
     known: Arc<OnceLock<Capabilities>>,
@@ -95,7 +95,7 @@ impl Orchestrator for Absent {
 
 impl Provider {
     /// Makes a provider ready. Nothing is sent.
-    pub(in crate::host) fn of(context: &Context, policy: &Policy, name: &str) -> Result<Provider, Error> {
+    pub(crate) fn of(context: &Context, policy: &Policy, name: &str) -> Result<Provider, Error> {
         let settings = policy.settings().llm.providers.get(name);
         let orchestrator = match (context.options.orchestrators.find(name), settings) {
             (Some(added), _) => Arc::clone(added),
@@ -113,7 +113,7 @@ impl Provider {
     }
 
     /// A provider that nobody has to reach, since recorded replies alone answer: its key is not even looked for.
-    pub(in crate::host) fn absent(policy: &Policy, name: &str) -> Provider {
+    pub(crate) fn absent(policy: &Policy, name: &str) -> Provider {
         let settings = policy.settings().llm.providers.get(name).cloned();
         // Where nothing is configured, nobody would have been asked by that name.
         let name = settings.as_ref().map_or(RECORDED, |_| name).to_owned();
@@ -134,17 +134,17 @@ impl Provider {
     }
 
     /// True if a request to it starts a program that the policy names.
-    pub(in crate::host) fn starts_program(&self, added: &Orchestrators) -> bool {
+    pub(crate) fn starts_program(&self, added: &Orchestrators) -> bool {
         !self.is_absent && self.settings.dialect == COMMAND && added.find(&self.name).is_none()
     }
 
     /// True if it is a server that is sent something, a question for its models among that, only under a policy that is trusted.
-    pub(in crate::host) fn is_guarded_server(&self, added: &Orchestrators) -> bool {
+    pub(crate) fn is_guarded_server(&self, added: &Orchestrators) -> bool {
         self.settings.needs_trust_to_send() && !self.is_absent && added.find(&self.name).is_none()
     }
 
     /// Returns the configured capabilities, completed by those that the provider reports. It is asked once; an error is not remembered.
-    pub(in crate::host) fn capabilities(&self) -> Result<Capabilities, Error> {
+    pub(crate) fn capabilities(&self) -> Result<Capabilities, Error> {
         if let Some(known) = self.known.get() {
             return Ok(known.clone());
         }
@@ -153,7 +153,7 @@ impl Provider {
     }
 
     /// The model of a request that names this one, or none: then the one that the policy names, or the only one that is known.
-    pub(in crate::host) fn model(&self, asked: Option<&str>, known: &Capabilities) -> Result<String, Error> {
+    pub(crate) fn model(&self, asked: Option<&str>, known: &Capabilities) -> Result<String, Error> {
         if let Some(model) = asked.or(self.settings.model.as_deref()) {
             return Ok(model.to_owned());
         }

@@ -68,14 +68,14 @@ impl Host<'_> {
 
 impl Models {
     /// Returns the replies that were recorded; none if there are none.
-    pub(in crate::host) fn recorded_replies(&self) -> Result<Option<Tape>, Error> {
+    pub(crate) fn recorded_replies(&self) -> Result<Option<Tape>, Error> {
         let Some((tape, cassettes)) = &self.tape else { return Ok(None) };
         let files = cassettes.recorded()?;
         Ok((!files.is_empty()).then(|| Tape { files, ..tape.clone() }))
     }
 
     /// Counts the requests that former sessions of the run made, so that a repeated one is known as that.
-    pub(in crate::host) fn count_requests(&mut self, past: &Past) {
+    pub(crate) fn count_requests(&mut self, past: &Past) {
         let sent = past.records().iter().filter_map(|record| record.event.llm_sent());
         let keys: Vec<Key> = sent.filter_map(key_of).collect();
         for key in keys {

@@ -7,7 +7,7 @@ use base::call::{Ask, Call, Parts};
 use system::policy::Policy;
 
 /// The call as gates judge it: a request that names no provider names the one that it goes to.
-pub(in crate::host) fn judged<'c>(policy: &Policy, added: &Orchestrators, call: &'c Call) -> Cow<'c, Call> {
+pub(crate) fn judged<'c>(policy: &Policy, added: &Orchestrators, call: &'c Call) -> Cow<'c, Call> {
     let name = |asked: &Option<String>| Some(orchestrators::name(policy, added, asked.as_deref()));
     let named = |ask: &Ask| Box::new(Ask { provider: name(&ask.provider), ..ask.clone() });
     match call {

@@ -169,7 +169,7 @@ impl Requests<'_, '_> {
     }
 
     /// Records what was told of open streams, since what is done next may follow from it.
-    pub(in crate::host) fn note_seen(&mut self) -> Result<(), Error> {
+    pub(crate) fn note_seen(&mut self) -> Result<(), Error> {
         self.record_left()?;
         let mut seen = Vec::new();
         for live in self.models.streams.live().filter(|live| live.told > live.noted) {
@@ -184,7 +184,7 @@ impl Requests<'_, '_> {
     }
 
     /// Ends the streams that are still open when the run ends.
-    pub(in crate::host) fn close_streams(&mut self) -> Result<(), Error> {
+    pub(crate) fn close_streams(&mut self) -> Result<(), Error> {
         let open = std::mem::take(&mut self.models.streams.open);
         for open in open.into_values() {
             if let Open::Live(live) = open {

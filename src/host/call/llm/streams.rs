@@ -19,7 +19,7 @@ pub(super) const BATCH: usize = 256;
 
 /// The streams of a run that are open.
 #[derive(Default)]
-pub(in crate::host) struct Streams {
+pub(crate) struct Streams {
     last: u64,
     pub(super) open: BTreeMap<u64, Open>,
     /// Those that were left when the run had to wait: recorded only if it goes on all the same.
