@@ -50,7 +50,8 @@ pub use ::base;
 pub mod face;
 pub mod flow;
 pub use ::gate;
-pub mod host;
+#[doc(hidden)]
+pub use ::host;
 #[doc(hidden)]
 pub use ::record;
 pub mod script;

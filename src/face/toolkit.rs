@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use crate::host::{Context, Flags, Host, Options, Position, Request, Silent};
 use base::{
     call::{Blob, Call, NamedPatch, Run, Strategy},
     error::{Code, Error},
 };
+use host::{Context, Flags, Host, Options, Position, Request, Silent};
 use llm::{Fence, parse_as};
 use service::apply::{ApplyOptions, ApplyOutcome, ApplyStrategy};
 use system::workspace::Workspace;

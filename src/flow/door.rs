@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::host::{Host, Positions, Sink};
 use base::{call::Call, error::Error};
+use host::{Host, Positions, Sink};
 
 /// Someone whose calls a run answers.
 ///

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{ApprovedTools, Calls, Orchestrators, Trust, callbacks::Agents};
-use crate::host::commitment::form;
+use crate::commitment::form;
 use adapter::Adapters;
 use base::{
     error::{Code, Error},

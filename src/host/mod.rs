@@ -35,8 +35,8 @@ use std::collections::BTreeMap;
 /// The steps of a change, in their only order. No program outside can begin one; the examples hold that the order can't be broken.
 ///
 /// ```
-/// use nrv::host::pipeline::{Judged, Pipeline, Proof, Submitted, Verified};
-/// # use nrv::Error;
+/// use nrv_host::pipeline::{Judged, Pipeline, Proof, Submitted, Verified};
+/// # use base::error::Error;
 ///
 /// fn change(pipeline: &mut Pipeline<'_, '_>, submitted: Submitted<'_>, proof: &dyn Proof) -> Result<Verified, Error> {
 ///     let permitted = Judged::of(pipeline, submitted)?.reserve(pipeline)?.permit(pipeline, proof)?;
@@ -47,7 +47,7 @@ use std::collections::BTreeMap;
 /// A change that was judged and not paid for can't be permitted:
 ///
 /// ```compile_fail,E0599
-/// # use nrv::host::pipeline::{Judged, Pipeline, Proof};
+/// # use nrv_host::pipeline::{Judged, Pipeline, Proof};
 /// fn skip(judged: Judged<'_>, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) {
 ///     let _ = judged.permit(pipeline, proof);
 /// }
@@ -56,7 +56,7 @@ use std::collections::BTreeMap;
 /// One that nobody has permitted can't be committed:
 ///
 /// ```compile_fail,E0599
-/// # use nrv::host::pipeline::{Pipeline, Proof, Reserved};
+/// # use nrv_host::pipeline::{Pipeline, Proof, Reserved};
 /// fn skip(reserved: Reserved<'_>, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) {
 ///     let _ = reserved.commit(pipeline, proof);
 /// }
@@ -65,7 +65,7 @@ use std::collections::BTreeMap;
 /// One that is not committed can't be verified:
 ///
 /// ```compile_fail,E0599
-/// # use nrv::host::pipeline::{Permitted, Pipeline, Proof};
+/// # use nrv_host::pipeline::{Permitted, Pipeline, Proof};
 /// fn skip(permitted: Permitted<'_>, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) {
 ///     let _ = permitted.verify(pipeline, proof);
 /// }
@@ -74,7 +74,7 @@ use std::collections::BTreeMap;
 /// No step can be done twice:
 ///
 /// ```compile_fail,E0382
-/// # use nrv::host::pipeline::{Permitted, Pipeline, Proof};
+/// # use nrv_host::pipeline::{Permitted, Pipeline, Proof};
 /// fn twice(permitted: Permitted<'_>, pipeline: &mut Pipeline<'_, '_>, proof: &dyn Proof) {
 ///     let _ = permitted.commit(pipeline, proof);
 ///     let _ = permitted.commit(pipeline, proof);
@@ -84,7 +84,7 @@ use std::collections::BTreeMap;
 /// And no step can be made by hand:
 ///
 /// ```compile_fail,E0451
-/// # use nrv::host::pipeline::{Judged, Reserved};
+/// # use nrv_host::pipeline::{Judged, Reserved};
 /// fn forge(judged: Judged<'_>) -> Reserved<'_> {
 ///     Reserved { judged }
 /// }

@@ -170,7 +170,7 @@ fn require(condition: bool, message: &str) -> Result<Value, Error> {
 }
 
 /// The tool that a call uses, if it is no adapter, of which the record tells by itself.
-pub(super) fn used(call: &Call) -> Option<&str> {
+pub(crate) fn used(call: &Call) -> Option<&str> {
     let asks = |call: &Call| matches!(call, Call::LlmCapabilities { .. }) || call.name().starts_with("dta.");
     call.tool().filter(|_| !asks(call))
 }

@@ -160,7 +160,7 @@ pub(super) fn branch(position: &str) -> &str {
 }
 
 /// Returns the sort key of a position. Two components that are numbers compare as numbers.
-pub(super) fn key(position: &str) -> Vec<(u64, String)> {
+pub(crate) fn key(position: &str) -> Vec<(u64, String)> {
     let part = |part: &str| match part.parse() {
         Ok(number) => (number, String::new()),
         Err(_) => (u64::MAX, part.to_owned()),

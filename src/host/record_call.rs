@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::host::{
+use crate::{
     Position,
     budget::Cost,
     life::request::Origin,

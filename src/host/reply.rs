@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::position;
-use crate::host::times;
+use crate::times;
 use base::{
     call::Call,
     error::{Code, Error},
@@ -62,7 +62,7 @@ pub(super) fn answer_of(call: &event::Call, pack: &Pack) -> Result<Result<Value,
 }
 
 /// A call as it was made; what does not stand in the record itself is taken from the pack.
-pub(super) fn call_of(recorded: &Recorded, pack: &Pack) -> Result<Call, Error> {
+pub(crate) fn call_of(recorded: &Recorded, pack: &Pack) -> Result<Call, Error> {
     let mut args = pack.value(&recorded.args)?;
     let holds_contents = ["apply.", "edit."].iter().any(|area| recorded.name.starts_with(area));
     for (key, value) in args.as_object_mut().into_iter().flatten().filter(|_| holds_contents) {
@@ -77,7 +77,7 @@ pub(super) fn call_of(recorded: &Recorded, pack: &Pack) -> Result<Call, Error> {
 }
 
 /// An answer as its record gives it back, so that who goes on with a run or replays it is told the same.
-pub(super) fn as_recorded(result: Result<Value, Error>) -> Result<Value, Error> {
+pub(crate) fn as_recorded(result: Result<Value, Error>) -> Result<Value, Error> {
     let told = |error: Error| serde_json::from_value(json::as_recorded(json!(error))).unwrap_or(error);
     result.map(json::as_recorded).map_err(told)
 }

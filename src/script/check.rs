@@ -4,20 +4,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    host::Context,
-    script::{
-        Loaded, Rejected,
-        foreseen::{at, beyond_policy},
-        list::meant,
-        load_script,
-    },
+use crate::script::{
+    Loaded, Rejected,
+    foreseen::{at, beyond_policy},
+    list::meant,
+    load_script,
 };
 use base::{
     error::{Code, Error},
     frame::Use,
     path::RepoPath,
 };
+use host::Context;
 use system::policy::{Ceiling, Policy};
 
 /// The findings in a script and in everything that it imports.

@@ -2,22 +2,20 @@
 
 use serde::Serialize;
 
-use crate::{
-    host::Context,
-    script::{
-        approval::{self, Lock, Standing},
-        header,
-        load::summary,
-        run::{load_script, origin, read_source},
-        session::Worker,
-        shipped,
-    },
+use crate::script::{
+    approval::{self, Lock, Standing},
+    header,
+    load::summary,
+    run::{load_script, origin, read_source},
+    session::Worker,
+    shipped,
 };
 use base::{
     error::{Code, Error, nearest},
     frame::Inspection,
     path::RepoPath,
 };
+use host::Context;
 
 /// The globs of scripts, without definitions for editors and the inputs of test cases.
 const SCRIPTS: &[&str] = &["**/*.rhai", "!**/*.d.rhai", "!**/*.test/**"];

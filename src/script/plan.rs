@@ -8,8 +8,8 @@ use super::{
     Loaded, Loader, Rejected, load,
     run::{origin, read_source},
 };
-use crate::host::Context;
 use base::{error::Error, path::RepoPath};
+use host::Context;
 
 /// The script.
 const SCRIPT: &str = include_str!("plan.rhai");

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::host::{Context, Host, Replies, Tape};
 use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use host::{Context, Host, Replies, Tape};
 use system::policy::{Cassettes, Policy};
 
 /// The source of recorded replies.

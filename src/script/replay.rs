@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::{
-    host::{Asked, Context, Opened, Positions, Replay, Replayed, Started, Trial},
-    script::{Loaded, complete, run::origin, session},
-};
+use crate::script::{Loaded, complete, run::origin, session};
 use base::{
     call::Call,
     error::{Code, Error, Location},
     frame::RunRequest,
 };
+use host::{Asked, Context, Opened, Positions, Replay, Replayed, Started, Trial};
 
 /// The variation of a replay. The default is the recorded script under the recorded policy.
 #[derive(Clone, Debug, Default)]

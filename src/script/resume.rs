@@ -2,21 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    host::{self, Asked, Context, Finished, Host, Resumed, Resumption, Sink, Source, Started, Tape},
-    script::{
-        Loaded,
-        header::{self, Header},
-        library, recordings,
-        run::{self, go, origin},
-        session::{Spare, Worker},
-    },
+use crate::script::{
+    Loaded,
+    header::{self, Header},
+    library, recordings,
+    run::{self, go, origin},
+    session::{Spare, Worker},
 };
 use base::{
     error::{Code, Error},
     hash::Sha256,
     path::RepoPath,
 };
+use host::{Asked, Context, Finished, Host, Resumed, Resumption, Sink, Source, Started, Tape};
 use system::policy::{BudgetCeiling, Cassettes, Policy};
 
 /// Resumes a run that waits, or whose process died, from its record; see [`Host::resume`].

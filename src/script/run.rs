@@ -2,16 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use crate::{
-    host::{Asked, Context, Event, Finished, Flags, Host, Positions, Request, Sink, Source},
-    script::{Loaded, Loader, Rejected, Tapes, approval, complete, load, recordings, session, shipped},
-};
+use crate::script::{Loaded, Loader, Rejected, Tapes, approval, complete, load, recordings, session, shipped};
 use base::{
     call::Call,
     error::{Code, Error, Location},
     path::RepoPath,
     span::span,
 };
+use host::{Asked, Context, Event, Finished, Flags, Host, Positions, Request, Sink, Source};
 use system::policy::{BudgetCeiling, Ceiling, Policy};
 
 /// The options of a script's run.

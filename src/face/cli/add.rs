@@ -11,13 +11,10 @@ use super::{
     table,
     terminal::Terminal,
 };
-use crate::{
-    host::{self, Answer, Asked, Flags, Host, Input, Position, Question, Request, SetUp, Sink},
-    script::{
-        approval::{self, FILE, Lock},
-        pack::{self, Files, Pack},
-        remote::{GitSource, Surroundings},
-    },
+use crate::script::{
+    approval::{self, FILE, Lock},
+    pack::{self, Files, Pack},
+    remote::{GitSource, Surroundings},
 };
 use base::{
     call::{Blob, Call, NamedPatch, Strategy},
@@ -27,6 +24,7 @@ use base::{
     path::RepoPath,
     text::{counted, escape},
 };
+use host::{Answer, Asked, Flags, Host, Input, Position, Question, Request, SetUp, Sink};
 use system::workspace::{Globs, Overlay, View, Workspace};
 
 /// The most tries to take a pin back: each of the others that write pins at the same time costs one.

@@ -13,13 +13,13 @@ use super::{
     run::{conclude, flags, needs_dry_run},
     terminal::Terminal,
 };
-use crate::host::{Asked, Host, Input, Plan, Position, Request};
 use base::{
     call::{Blob, Call, NamedPatch, Strategy},
     error::{Code, Error},
     hash::Sha256,
     text::escape,
 };
+use host::{Asked, Host, Input, Plan, Position, Request};
 use service::apply::{ApplyOutcome, ApplyStatus};
 
 /// The mark with which some editors begin a text.

@@ -11,13 +11,10 @@ use super::{
     run::{load, script_path},
     terminal::Terminal,
 };
-use crate::{
-    host::{self, Answer, Question, SetUp, Sink},
-    script::{
-        self, Loaded,
-        approval::{self, FILE, Lock, NAMESPACE, PIN_TRUST, Pin, PinnedAdapter, PinnedTrust, Standing},
-        own, pack,
-    },
+use crate::script::{
+    self, Loaded,
+    approval::{self, FILE, Lock, NAMESPACE, PIN_TRUST, Pin, PinnedAdapter, PinnedTrust, Standing},
+    own, pack,
 };
 use adapter::source::Source;
 use base::{
@@ -25,6 +22,7 @@ use base::{
     path::RepoPath,
     text::{counted, escape},
 };
+use host::{Answer, Question, SetUp, Sink};
 use system::policy;
 
 impl ApproveArguments {

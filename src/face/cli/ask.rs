@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{Here, output::Output, terminal::Terminal};
-use crate::host::{Answer, Question, Sink};
 use base::error::{Code, Error};
+use host::{Answer, Question, Sink};
 
 /// Asks for confirmation; without a yes it is an error.
 pub(super) fn ask(here: &Here, label: String, patch: Vec<u8>, none: &str, out: &mut Output) -> Result<(), Error> {

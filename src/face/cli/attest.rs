@@ -5,11 +5,12 @@ use std::{collections::BTreeMap, path::Path};
 use serde_json::{Value, json};
 
 use super::{Here, arguments::AttestArguments, output::Output, run::parse_json, target::Target};
-use crate::{face::report, host::signed_by_approver};
+use crate::face::report;
 use base::{
     error::{Code, Error},
     text::{counted, escape},
 };
+use host::signed_by_approver;
 use service::exec;
 use system::{
     process::{Command, Program, capture},

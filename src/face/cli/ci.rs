@@ -5,7 +5,7 @@ use std::{borrow::Cow, io::IsTerminal, sync::OnceLock};
 
 use anstream::adapter::strip_str;
 
-use crate::host::is_on;
+use host::is_on;
 
 /// Variables that a CI service sets.
 const SERVICES: &[&str] = &["CI", "GITHUB_ACTIONS", "GITLAB_CI", "TEAMCITY_VERSION", "TF_BUILD", "TRAVIS"];

@@ -12,15 +12,13 @@ use super::{
     here::{Place, context_of, environment, with_trust},
     output::{Mode, Output},
 };
-use crate::{
-    host::{self, Context, Options, Records, VerifierProbe, WorkspaceProbe},
-    script,
-};
+use crate::script;
 use base::{
     error::Error,
     frame::Limits,
     text::{counted, escape},
 };
+use host::{Context, Options, Records, VerifierProbe, WorkspaceProbe};
 use service::exec;
 use system::{
     git,

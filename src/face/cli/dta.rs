@@ -13,16 +13,14 @@ use super::{
     table,
     terminal::Terminal,
 };
-use crate::{
-    host::{self, Host, Position, Request},
-    script::approval,
-};
+use crate::script::approval;
 use adapter::jsonl;
 use base::{
     call::Call,
     error::{Code, Error},
     text::escape,
 };
+use host::{Host, Position, Request};
 use service::exec::PrivateFolder;
 
 pub(super) fn list(here: &Here, out: &mut Output) -> Result<u8, Error> {

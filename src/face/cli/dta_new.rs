@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::{Here, arguments::DtaNewArguments, output::Output};
-use crate::{host, script::own};
+use crate::script::own;
 use base::error::{Code, Error};
 use service::exec::look_up;
 

@@ -14,13 +14,13 @@ use super::{
     run::{conclude, exit_code, flags, needs_dry_run, parse_json, summarise},
     terminal::Terminal,
 };
-use crate::host::{Host, Position, Request};
 use base::{
     call::Call,
     error::{Code, Error},
     micro::{self, Edit, Find, Handle, Tool},
     text::{counted, escape},
 };
+use host::{Host, Position, Request};
 use service::edit::{EditOutcome, EditStatus, jsonl};
 
 pub(super) fn edit(here: &Here, arguments: &EditArguments, out: &mut Output) -> Result<u8, Error> {

@@ -14,15 +14,13 @@ use super::{
     redact,
     trusted::keeper,
 };
-use crate::{
-    host::{self, CI, Context, Options, Progress, Started},
-    script::{approval, own},
-};
+use crate::script::{approval, own};
 use adapter::Adapters;
 use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use host::{CI, Context, Options, Progress, Started};
 use record::Runs;
 use system::{
     net::Way,

@@ -9,8 +9,8 @@ use super::{
     output::{Mode, Output},
     table,
 };
-use crate::host::{self, HookState};
 use base::{error::Error, text::escape};
+use host::HookState;
 
 pub(super) fn hooks(here: &Here, command: &Hooks, out: &mut Output) -> Result<u8, Error> {
     match command {

@@ -10,8 +10,8 @@ use super::{
     table,
     trust::trust_written,
 };
-use crate::host::{self, Context, FIRST_SCRIPT, Options, SetUp};
 use base::{error::Error, path::RepoPath, text::escape};
+use host::{Context, FIRST_SCRIPT, Options, SetUp};
 use system::{
     policy::{self, Policy},
     workspace::{Kind, Workspace},

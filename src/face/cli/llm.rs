@@ -6,11 +6,11 @@ use super::{
     output::Output,
     record, table, trust,
 };
-use crate::host::{self, Probed, Reached};
 use base::{
     error::Error,
     text::{counted, escape},
 };
+use host::{Probed, Reached};
 
 pub(super) fn llm(here: &Here, arguments: &LlmArguments, out: &mut Output) -> Result<u8, Error> {
     match &arguments.command {

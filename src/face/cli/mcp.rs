@@ -18,14 +18,12 @@ use super::{
     output::Output,
     signals,
 };
-use crate::{
-    face::mcp::{self, Endpoint, Setup, Tls},
-    host::Flags,
-};
+use crate::face::mcp::{self, Endpoint, Setup, Tls};
 use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use host::Flags;
 use service::exec::PrivateFolder;
 use system::net::{Secret, listen, random_bytes};
 

@@ -9,13 +9,13 @@ use super::{
     output::{Mode, Output},
     table,
 };
-use crate::host::{self, SetUp};
 use base::{
     change::{Change, Content},
     error::{Code, Error},
     path::RepoPath,
     text::escape,
 };
+use host::SetUp;
 use service::edit::setting::{self, Form};
 use system::workspace::Workspace;
 

@@ -9,7 +9,7 @@ use super::{
     output::Output,
     trust::trust_written,
 };
-use crate::host;
+
 use base::{
     error::{Code, Error, nearest},
     path::RepoPath,

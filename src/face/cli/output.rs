@@ -14,13 +14,14 @@ use serde_json::json;
 
 pub(super) use super::mode::Mode;
 use super::{ci, hunk, mode::Color, redact, table};
-use crate::{host::Question, script::diagnostic};
+use crate::script::diagnostic;
 use base::{
     error::{Code, Error},
     text::{escape, escape_in_json},
 };
+use host::Question;
 
-/// The lines of a stream of events beside [`crate::host::Event`].
+/// The lines of a stream of events beside [`host::Event`].
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(super) enum Line<'a> {

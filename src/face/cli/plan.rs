@@ -15,14 +15,12 @@ use super::{
     target::Target,
     terminal::Terminal,
 };
-use crate::{
-    host::{Flags, Plan},
-    script,
-};
+use crate::script;
 use base::{
     error::{Code, Error},
     text::escape,
 };
+use host::{Flags, Plan};
 
 /// The number of digits of a plan's hash that people see.
 const SHOWN: usize = 12;

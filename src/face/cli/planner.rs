@@ -12,17 +12,15 @@ use super::{
     run::{exit_code, parse_json, summarise},
     terminal::Terminal,
 };
-use crate::{
-    flow::{
-        Door, RunDoor,
-        planner::{self, Planner, Request as PlanRequest},
-    },
-    host::{Flags, Host, Request},
+use crate::flow::{
+    Door, RunDoor,
+    planner::{self, Planner, Request as PlanRequest},
 };
 use base::{
     error::{Code, Error},
     text::counted,
 };
+use host::{Flags, Host, Request};
 
 pub(super) fn planner(here: &Here, command: &PlannerCommand, out: &mut Output) -> Result<u8, Error> {
     match command {

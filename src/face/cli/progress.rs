@@ -11,8 +11,8 @@ use std::{
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output::{Mode, json_line};
-use crate::host::{Event, Work};
 use base::text::counted;
+use host::{Event, Work};
 use system::{clock::Stopwatch, threads};
 
 /// The time of work before its progress is shown.

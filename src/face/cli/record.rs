@@ -12,11 +12,9 @@ use super::{
     run::{exit_code, load, parse_json, tell_end},
     terminal::Terminal,
 };
-use crate::{
-    host::{Finished, Flags, Tape},
-    script::{self, Invocation, Loaded, Tapes, cases},
-};
+use crate::script::{self, Invocation, Loaded, Tapes, cases};
 use base::error::{Code, Error};
+use host::{Finished, Flags, Tape};
 use llm::{Replies, counted_replies};
 use system::policy::Cassettes;
 

@@ -6,14 +6,12 @@ use std::{
 };
 
 use super::{Here, arguments::ScriptArguments, output::Output, target::Target};
-use crate::{
-    host::{Finished, Tape},
-    script::Tapes,
-};
+use crate::script::Tapes;
 use base::{
     error::{Code, Error},
     path::{RepoPath, protected},
 };
+use host::{Finished, Tape};
 use llm::counted_replies;
 use system::policy::Cassettes;
 

@@ -4,11 +4,11 @@ use super::{
     Here, arguments::RollbackArguments, commit::commit_of, here::Place, output::Output, run::summarise, runs::latest,
     terminal::Terminal,
 };
-use crate::host::{self, Flags, Overview, RolledBack};
 use base::{
     error::{Code, Error},
     text::{counted, escape},
 };
+use host::{Flags, Overview, RolledBack};
 use system::workspace::Workspace;
 
 pub(super) fn rollback(here: &Here, arguments: &RollbackArguments, out: &mut Output) -> Result<u8, Error> {

@@ -3,14 +3,12 @@
 use std::fmt::Write as _;
 
 use super::{Here, arguments::ReplayArguments, output::Output, redact, run, table};
-use crate::{
-    host::{Difference, Reach, Replayed, RuleAt},
-    script::{self, Variation},
-};
+use crate::script::{self, Variation};
 use base::{
     error::Error,
     text::{counted, escape},
 };
+use host::{Difference, Reach, Replayed, RuleAt};
 use record::Seal;
 
 pub(super) fn replay(here: &Here, arguments: &ReplayArguments, out: &mut Output) -> Result<u8, Error> {

@@ -11,11 +11,9 @@ use super::{
     run::{conclude, conclude_with, parse_json},
     terminal::Terminal,
 };
-use crate::{
-    host::{self, Asked, Resumption, Ruling, Started},
-    script,
-};
+use crate::script;
 use base::error::Error;
+use host::{Asked, Resumption, Ruling, Started};
 
 pub(super) fn resume(here: &Here, arguments: &ResumeArguments, out: &mut Output) -> Result<u8, Error> {
     let context = &here.context;

@@ -14,16 +14,14 @@ use super::{
     recordings, table,
     terminal::Terminal,
 };
-use crate::{
-    host::{Finished, Flags, count_sentence},
-    script::{self, Checked, Invocation, Loaded, shipped},
-};
+use crate::script::{self, Checked, Invocation, Loaded, shipped};
 use base::{
     error::{Code, Error},
     path::RepoPath,
     span::span,
     text::escape,
 };
+use host::{Finished, Flags, count_sentence};
 
 /// The exit code of a dry run with `--exit-code` that would change something.
 const WOULD_CHANGE: u8 = 8;

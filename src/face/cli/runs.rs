@@ -9,11 +9,11 @@ use std::{
 use serde_json::json;
 
 use super::{Here, ask::ask, output::Output, table};
-use crate::host::{self, Overview};
 use base::{
     error::{Code, Error},
     text::{counted, escape},
 };
+use host::Overview;
 use record::{Record, Seal};
 
 /// The latest run that changed files and is one of those that are wanted.

@@ -23,8 +23,8 @@ use signal_hook::{
 };
 
 use super::{progress::Meter, trace};
-use crate::host::Options;
 use base::error::Error;
+use host::Options;
 use system::process::Critical;
 
 /// The signals that end a run early. A terminal that goes away sends `SIGHUP`.

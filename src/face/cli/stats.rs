@@ -11,11 +11,11 @@ use super::{
     columns::{plain, right_align, trimmed},
     output::Output,
 };
-use crate::host::{self, Spread, Stats, Tries};
 use base::{
     error::{Code, Error},
     text::escape,
 };
+use host::{Spread, Stats, Tries};
 
 /// The statistics of two workflows or runs, and numbers of others that they are held against.
 #[derive(Serialize)]

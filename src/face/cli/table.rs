@@ -9,14 +9,12 @@ use super::{
     columns::{plain, right_align, trimmed},
     files,
 };
-use crate::{
-    host::{Agent, Commitment, Overview, Question},
-    script::{Listed, approval::Standing},
-};
+use crate::script::{Listed, approval::Standing};
 use base::{
     error::Error,
     text::{counted, escape},
 };
+use host::{Agent, Commitment, Overview, Question};
 use llm::{Capabilities, Usage};
 use record::event::{Changes, RunEnd, RunStarted};
 

@@ -16,12 +16,12 @@ use super::{
     progress::Meter,
     redact, signals, table,
 };
-use crate::host::{Agent, AgentState, Answer, Event, Question, Sink, Work};
 use base::{
     error::Error,
     text::{counted, escape, shortened},
 };
 use gate::GateResult;
+use host::{Agent, AgentState, Answer, Event, Question, Sink, Work};
 
 /// The most files that a question lists; the rest is only counted.
 const LISTED: usize = 20;

@@ -1,7 +1,7 @@
 //! `nrv verify`: checks the verifiers and commitments of an ended run against the present tree.
 
 use super::{Here, dta, output::Output, table, trust};
-use crate::host;
+
 use base::error::{Code, Error};
 
 pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Error> {

@@ -15,12 +15,12 @@ use super::{
     result::{self, CLAIMS, DONE, Part},
     work::canonical,
 };
-use crate::host::{self, Asked, Context, Options, Source, Started};
 use base::{
     error::{Code, Error},
     hash::Sha256,
     json,
 };
+use host::{Asked, Context, Options, Source, Started};
 use service::exec::PrivateFolder;
 use system::{policy::Policy, store::Store, workspace::Workspace};
 

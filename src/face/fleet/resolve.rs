@@ -9,15 +9,12 @@ use super::{
     plan::{FORMAT, Head, Plan, Task, check_names},
     request::form_of,
 };
-use crate::{
-    host::Context,
-    script::{
-        Header, Loaded,
-        approval::{self, Standing},
-        complete, load_script,
-        remote::{Git, Surroundings, is_commit},
-        shipped,
-    },
+use crate::script::{
+    Header, Loaded,
+    approval::{self, Standing},
+    complete, load_script,
+    remote::{Git, Surroundings, is_commit},
+    shipped,
 };
 use base::{
     error::{Code, Error},
@@ -25,6 +22,7 @@ use base::{
     json,
     path::RepoPath,
 };
+use host::Context;
 use service::exec::PrivateFolder;
 use system::{
     policy::{self, Policy},

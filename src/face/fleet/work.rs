@@ -11,7 +11,6 @@ use super::{
 };
 use crate::{
     face::report::{self, Report},
-    host::{self, Context, Finished, Flags, Options, Silent, State, Trust},
     script::{self, Invocation, Loader, load, remote::Surroundings, session::Origin},
 };
 use base::{
@@ -21,6 +20,7 @@ use base::{
     path::RepoPath,
 };
 use gate::secrets;
+use host::{Context, Finished, Flags, Options, Silent, State, Trust};
 use record::RunFolder;
 use service::exec::PrivateFolder;
 use system::{

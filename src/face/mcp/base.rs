@@ -7,8 +7,9 @@ use super::{
     setup::Setup,
     tool::{Offer, offers},
 };
-use crate::{host::Context, script::approval};
+use crate::script::approval;
 use base::{error::Error, hash::Sha256, path::RepoPath};
+use host::Context;
 use system::policy;
 
 /// The files by which the workspace is served. Another content is another policy, or other approvals.

@@ -24,15 +24,13 @@ use super::{
     tool::{self, ROLLBACK, RUN_CLOSE, RUN_OPEN, RUN_SCRIPT},
     wire::{Level, Told, Wire, redacted},
 };
-use crate::{
-    flow::tool::{find, text_of},
-    host::{self, Context, Resumption, Ruling},
-};
+use crate::flow::tool::{find, text_of};
 use base::{
     error::{Code, Error},
     hash::Sha256,
 };
 use gate::Rules;
+use host::{Context, Resumption, Ruling};
 
 /// The longest name of a client that records keep, in characters.
 const NAME: usize = 100;

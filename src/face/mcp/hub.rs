@@ -22,8 +22,8 @@ use super::{
     setup::Setup,
     wire::Wire,
 };
-use crate::host::Context;
 use base::error::{Code, Error};
+use host::Context;
 use system::threads;
 
 /// The most runs that clients may hold open.

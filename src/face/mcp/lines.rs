@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::host::Context;
 use base::{error::Error, path::RepoPath};
 use gate::secrets;
+use host::Context;
 
 /// The most files that are looked at for one answer. Beyond them nothing is told.
 const FILES: usize = 200;

@@ -6,11 +6,9 @@ use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};
 
 use super::wire::{redact, redacted};
-use crate::{
-    face::report::{Report, text},
-    host::{self, Asked, Context, Overview, Started},
-};
+use crate::face::report::{Report, text};
 use base::error::{Code, Error};
+use host::{Asked, Context, Overview, Started};
 use record::RunFolder;
 
 /// The most runs that a list names, the latest first.

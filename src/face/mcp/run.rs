@@ -18,11 +18,11 @@ use super::{
     lines::{conceal, concealed},
     wire::Wire,
 };
-use crate::host::{self, Context, Finished, Flags, Host, Positions, Request, Silent, State};
 use base::{
     call::Call,
     error::{Code, Error},
 };
+use host::{Context, Finished, Flags, Host, Positions, Request, Silent, State};
 use system::threads;
 
 /// The most orders of a run that wait.

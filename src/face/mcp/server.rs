@@ -13,11 +13,9 @@ use super::{
     tool::Offer,
     wire::{Level, redacted},
 };
-use crate::{
-    flow::tool::{self, Phase},
-    host::Context,
-};
+use crate::flow::tool::{self, Phase};
 use base::error::{Code, Error};
+use host::Context;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, atomic::AtomicBool};
 
-use crate::host::{Context, Flags};
 use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use host::{Context, Flags};
 
 /// The largest message that is read, in bytes.
 pub(super) const MESSAGE: usize = 4 << 20;

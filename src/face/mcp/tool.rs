@@ -9,15 +9,13 @@ use rmcp::model::{Tool as Wire, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
 use super::{run::Work, script::Runnable};
-use crate::{
-    flow::tool::{self, Phase, Tool, text_of, texts},
-    host::{Context, describe_adapter},
-};
+use crate::flow::tool::{self, Phase, Tool, text_of, texts};
 use base::{
     call::{Call, Command, Strategy, Summon},
     error::{Code, Error},
     micro::{Find, Kind},
 };
+use host::{Context, describe_adapter};
 use system::schema::Schema;
 
 /// The tools that are no call of a run.

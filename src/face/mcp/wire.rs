@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::host::{Answer, Event, Question, Sink};
 use base::text::counted;
 use gate::{Rules, secrets};
+use host::{Answer, Event, Question, Sink};
 
 /// The most events that wait to be sent; more are dropped.
 const WAITING: usize = 64;

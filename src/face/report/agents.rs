@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::model::Worker;
-use crate::host::{self, Agent, Context};
 use gate::secrets;
+use host::{Agent, Context};
 use record::RunFolder;
 
 /// The agents of a run; none if its calls can't be read, which its verification tells.

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value, json};
 
-use crate::host::{self, Asked, Context, Started};
 use base::{
     change::Stamp,
     error::{Code, Error},
     json,
 };
 use gate::secrets;
+use host::{Asked, Context, Started};
 use record::{Record, RunFolder};
 
 /// The type of an envelope's payload.

@@ -7,7 +7,7 @@ use super::{
     material::Material,
     model::{Check, Commitment, Count, Evaluation, Failure, Verification},
 };
-use crate::host;
+
 use base::output::{self, Phase};
 use record::{
     Record,

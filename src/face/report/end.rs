@@ -8,8 +8,8 @@ use super::{
     material::Material,
     model::{Command, Trouble, Waiting},
 };
-use crate::host::{Finished, Overview, State, verified_by};
 use base::error::Error;
+use host::{Finished, Overview, State, verified_by};
 use record::event::{Asked, RunEnd};
 
 /// How a run ended.

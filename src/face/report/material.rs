@@ -8,9 +8,9 @@ use super::{
     format::{self, moment},
     model::{Fact, Waiting},
 };
-use crate::host::{self, Context};
 use base::{error::Error, hash::Sha256, path::RepoPath};
 use gate::{Rules, secrets};
+use host::Context;
 use record::{
     Pack, Record, RunFolder,
     event::{Asked, Event, FileRow, Input, RunEnd, RunStarted, Shown, Stored},

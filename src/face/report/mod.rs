@@ -33,8 +33,8 @@ pub use self::{
     page::{framed, page},
     text::text,
 };
-use crate::host::{self, Context};
 use base::error::Error;
+use host::Context;
 use record::RunFolder;
 
 /// The form of the report as JSON.

@@ -5,12 +5,12 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::host::{Context, Host, Options, Position, Request, Silent};
 use base::{
     call::Call,
     error::{Code, Error},
     micro::{self, By, Edit, Find, Handle, Tool},
 };
+use host::{Context, Host, Options, Position, Request, Silent};
 use service::edit::EditOutcome;
 use system::workspace::Workspace;
 

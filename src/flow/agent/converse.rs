@@ -7,16 +7,14 @@ use super::{
     handler::{Action, ActionHandler, Reply, Turn},
     tools::{call_of, tools_of},
 };
-use crate::{
-    flow::{Door, planner::orders, tool::Tool},
-    host::{Agent, AgentState},
-};
+use crate::flow::{Door, planner::orders, tool::Tool};
 use base::{
     call::{Ask, Call, Model, Parts},
     error::{Code, Error, model},
     named::named,
     text::counted,
 };
+use host::{Agent, AgentState};
 
 /// The request to an agent, and the bounds of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,18 +5,16 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::handler::Action;
-use crate::{
-    flow::{
-        Door,
-        planner::Tools,
-        tool::{self, Tool, find, text_of, texts, texts_of},
-    },
-    host::Agent,
+use crate::flow::{
+    Door,
+    planner::Tools,
+    tool::{self, Tool, find, text_of, texts, texts_of},
 };
 use base::{
     call::{Call, Promise, Summon, tool_of_call},
     error::{Code, Error},
 };
+use host::Agent;
 
 /// The tools that an agent has, sorted by name: the standard ones, and of the others those that it was given.
 pub fn tools_of(door: &mut dyn Door, agent: &Agent) -> Result<Vec<Tool>, Error> {

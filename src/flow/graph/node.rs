@@ -5,17 +5,15 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{
-    flow::{
-        Door,
-        agent::{self, Conversation},
-    },
-    host::AgentState,
+use crate::flow::{
+    Door,
+    agent::{self, Conversation},
 };
 use base::{
     call::{Call, Node, NodeState, Summon, Work},
     error::{Code, Error},
 };
+use host::AgentState;
 
 /// The functions of a script that nodes call.
 pub trait Functions {

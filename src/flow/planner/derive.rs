@@ -5,14 +5,12 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{orders, tools::Tools};
-use crate::{
-    flow::Door,
-    host::{Agent, AgentState},
-};
+use crate::flow::Door;
 use base::{
     call::{Call, Summon},
     error::{Code, Error},
 };
+use host::{Agent, AgentState};
 
 /// The need for an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,7 +13,7 @@ pub(super) struct Rates(BTreeMap<String, VecDeque<u64>>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Full {
     /// How many uses it has seen.
-    pub(super) used: u64,
+    pub used: u64,
     /// How long until one of them is a minute ago.
     pub(super) retry_after_ms: u64,
 }

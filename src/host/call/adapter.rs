@@ -13,7 +13,7 @@ use super::{
     verifier::{verify_applied, verify_proposed},
     withheld,
 };
-use crate::host::{
+use crate::{
     Context, Event, Position, Work,
     change::{
         commit::Committed,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::host::{
+use crate::{
     Commitment, Event, Position, Sink,
     agents::{Agent, AgentState, DISMISSED, Registry},
     commitment::Pledges,

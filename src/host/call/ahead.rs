@@ -7,7 +7,7 @@ use super::{
     adapter::{invocation, propose},
     exec,
 };
-use crate::host::{
+use crate::{
     Position,
     ahead::Early,
     change::{freshness::moment, pipeline::Pipeline},

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::host::{
-    self, Context, Position,
+use crate::{
+    Context, Position,
     change::{
         attempts::{Attempt, Attempts, Proposed},
         draft::{Draft, Previewed},
@@ -59,7 +59,7 @@ impl Pipeline<'_, '_> {
         } else {
             ledger.attempts.undone += 1;
             let files = counted(files, "file");
-            sink.event(host::Event::Notice {
+            sink.event(crate::Event::Notice {
                 text: format!("The attempt at {} was undone: {files}.", attempt.position),
             });
             draft.propose_again(attempt.before);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::{Value, json};
 
 use super::files::{Files, MAX_HITS};
-use crate::host::context::check_stop;
+use crate::context::check_stop;
 use base::{
     call::Search,
     error::{Code, Error},

@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::host::{Demand, Position};
+use crate::{Demand, Position};
 use base::error::{Code, Error};
 use gate::Offered;
 use system::{schema::Schema, workspace::View};

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::host::{
+use crate::{
     call::{
         custom::{CustomCall, CustomContext, Effect, Offer},
         mcp,
@@ -70,7 +70,7 @@ pub(crate) fn custom(pipeline: &mut Pipeline<'_, '_>, call: &Call) -> Result<Val
     outcome
 }
 
-pub(super) fn check(custom: &CustomCall, schema: &Schema, params: &Value) -> Result<(), Error> {
+pub(crate) fn check(custom: &CustomCall, schema: &Schema, params: &Value) -> Result<(), Error> {
     let name = &custom.name;
     schema.check(params).map_err(|error| {
         let wrong = Error::new(Code::InvalidInput, format!("the params of `{name}` are wrong: {error}"))

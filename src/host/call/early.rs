@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::host::{
+use crate::{
     ahead::Early,
     change::{freshness::Seen, pipeline::Pipeline},
 };

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::host::{
+use crate::{
     Event,
     call::files::{Files, unprotected},
     change::{

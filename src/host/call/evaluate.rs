@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::host::terms::Terms;
+use crate::terms::Terms;
 use base::{
     call::{Call, Command},
     diff,

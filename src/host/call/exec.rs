@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError, atomic::AtomicBool};
 use serde_json::{Value, json};
 
 use super::command_output::last_words;
-use crate::host::{
+use crate::{
     Context, Event, Position, Sink,
     ahead::{Order, Outcome},
     budget::Demand,

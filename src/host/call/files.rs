@@ -9,7 +9,7 @@ use std::{
 use regex::Regex;
 use serde_json::{Value, json};
 
-use crate::host::{Context, context::check_stop, reply_size::too_large};
+use crate::{Context, context::check_stop, reply_size::too_large};
 use base::{
     call::Call,
     change::Content,

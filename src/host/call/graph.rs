@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::host::{
+use crate::{
     call::ahead::{declared, work_ahead},
     change::pipeline::Pipeline,
     terms::Terms,

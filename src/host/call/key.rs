@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::host::Context;
+use crate::Context;
 use base::error::{Code, Error};
 use system::{net::Secret, policy::Policy};
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::server_process::{GOODBYE, KEPT, TICK, explained};
-use crate::host::terms::Terms;
+use crate::terms::Terms;
 use base::{
     call::Run,
     error::{Code, Error},

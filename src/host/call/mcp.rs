@@ -10,7 +10,7 @@ use super::{
     mcp_session::{Named, Place, Session, Tree},
     server_process::Starting,
 };
-use crate::host::{ApprovedTools, budget::Demand, change::pipeline::Pipeline, recorder::Recorder};
+use crate::{ApprovedTools, budget::Demand, change::pipeline::Pipeline, recorder::Recorder};
 use base::{
     call::{Call, tool_of_call},
     error::{Code, Error},

@@ -6,7 +6,7 @@ use super::{
     mcp_web::{Connection, Remote},
     server_process::{Process, Starting, Streams, Surroundings},
 };
-use crate::host::Context;
+use crate::Context;
 use base::{
     error::{Code, Error},
     pulse::Pulse,

@@ -3,7 +3,7 @@
 use url::Url;
 
 use super::key::KeyPlace;
-use crate::host::Context;
+use crate::Context;
 use base::error::{Code, Error};
 use system::{
     mcp_client::{Answer, Post, Web},

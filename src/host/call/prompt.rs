@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{adapter::approved, files::Files, llm::models::Requests};
-use crate::host::{reply::as_value, reply_size::too_large};
+use crate::{reply::as_value, reply_size::too_large};
 use base::{call::Parts, error::Error};
 use service::prompt::{self, Composed};
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::host::{
+use crate::{
     Context,
     change::{pipeline::Pipeline, stored_proposal::StoredProposal},
     context::check_stop,

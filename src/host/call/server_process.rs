@@ -16,7 +16,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::host::Context;
+use crate::Context;
 use base::{
     call::Run,
     error::{Code, Error},

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::files::Files;
-use crate::host::{Event, Sink};
+use crate::{Event, Sink};
 use base::{call::Blob, hash::Sha256};
 
 impl Files<'_> {

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, ffi::OsStr, path::Path, sync::atomic::AtomicBoo
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::samples;
-use crate::host::{
+use crate::{
     Context, Position,
     change::{draft::Draft, stored_proposal::StoredProposal},
     context::check_stop,

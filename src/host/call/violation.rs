@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::host::{Event, Sink, tally::Tally};
+use crate::{Event, Sink, tally::Tally};
 use base::{
     call::{Severity, Violation},
     error::{Code, Error},

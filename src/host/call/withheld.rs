@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::host::{life::request::Origin, terms::Terms};
+use crate::{life::request::Origin, terms::Terms};
 use base::{
     error::{Code, Error},
     path::RepoPath,

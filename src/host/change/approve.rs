@@ -1,7 +1,7 @@
 //! The answer to a confirmation for which a run waits: given later, perhaps elsewhere, and good only if nothing has changed.
 
 use super::confirmations::{Bound, Standing};
-use crate::host::{
+use crate::{
     Host,
     change::approver::{approver, unusable},
     life::{resume::changed_keys, waiting::Commands},

@@ -1,6 +1,6 @@
 //! Those who may approve, and what shows that they did.
 
-use crate::host::{
+use crate::{
     Context,
     change::{
         confirmations::Bound,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::host::{change::draft::Previewed, life::history::Past};
+use crate::{change::draft::Previewed, life::history::Past};
 use base::path::RepoPath;
 use record::event::AttemptCounts;
 use system::workspace::Overlay;

@@ -8,7 +8,7 @@ use super::{
     permit::Permitted,
     pipeline::{Pipeline, Proof},
 };
-use crate::host::{Position, Recovery, change::transaction::Transacted, recorder::Recorder, terms::Terms};
+use crate::{Position, Recovery, change::transaction::Transacted, recorder::Recorder, terms::Terms};
 use base::{
     change::Entry,
     error::{Code, Error},

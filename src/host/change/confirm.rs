@@ -9,7 +9,7 @@ use super::{
     ledger::Ledger,
     patch::Patch,
 };
-use crate::host::{
+use crate::{
     Answer, Event, Position, Question, Sink,
     change::{
         stored_proposal::StoredProposal,

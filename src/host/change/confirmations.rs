@@ -11,7 +11,7 @@ use super::{
     patch::Patch,
     subject::{CONFIRM, DTA_APPLY, Subject},
 };
-use crate::host::change::subject::BoundFile;
+use crate::change::subject::BoundFile;
 use base::{
     change::ChangeSet,
     error::{Code, Error},
@@ -353,7 +353,7 @@ pub(crate) fn read(record: &Record, asked: &Confirmation, folder: &RunFolder) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::change::patch::Patch;
+    use crate::change::patch::Patch;
     use record::{Chain, Note, Runs, event::Event};
 
     fn bound(run: &RunFolder, id: &str) -> Bound {

@@ -1,6 +1,6 @@
 //! The globs of the files that each adapter owns.
 
-use crate::host::agents::Agent;
+use crate::agents::Agent;
 use adapter::{Adapter, Adapters};
 use base::micro::tool_of;
 use gate::Domain;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::host::{Context, change::patch::Patch};
+use crate::{Context, change::patch::Patch};
 use base::{
     change::{ChangeSet, Content, Entry, Stamp},
     diff::Stat,

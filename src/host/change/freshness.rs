@@ -3,7 +3,7 @@
 //! Files are looked at from outside first, and read again only if they may have changed: nothing sets back the moment at
 //! which the system last saw a file change.
 
-use crate::host::{recorder::Recorder, terms::Terms};
+use crate::{recorder::Recorder, terms::Terms};
 use adapter::contract::FileHash;
 use base::{
     error::{Code, Error},

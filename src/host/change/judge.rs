@@ -1,7 +1,7 @@
 //! The first step: gates judge a change. Nothing is written, and nothing is paid for yet.
 
 use super::{patch::Patch, pipeline::Pipeline};
-use crate::host::{Position, recorder::Recorder};
+use crate::{Position, recorder::Recorder};
 use base::{change::ChangeSet, error::Error, hash::Sha256, span::span};
 use gate::Verdict;
 use record::{

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::transaction::Transacted;
-use crate::host::{Context, change::attempts::Attempts};
+use crate::{Context, change::attempts::Attempts};
 use system::lock::Lease;
 
 /// The changes of a run.

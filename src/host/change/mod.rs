@@ -3,21 +3,21 @@
 //! Each step is a value that only the step before it makes, so that no step can be left out. The way back is [`undo`]. Nothing here
 //! starts, resumes or ends a run.
 
-pub(super) mod approve;
+pub(crate) mod approve;
 pub(crate) mod approver;
 pub(crate) mod attempts;
-pub(super) mod commit;
-pub(super) mod confirm;
-pub(super) mod confirmations;
+pub(crate) mod commit;
+pub(crate) mod confirm;
+pub(crate) mod confirmations;
 pub(crate) mod domains;
 pub(crate) mod draft;
 pub(super) mod freshness;
 pub(super) mod judge;
 pub(super) mod ledger;
-pub(super) mod patch;
+pub(crate) mod patch;
 pub(super) mod permit;
 pub(crate) mod pipeline;
-pub(super) mod plan;
+pub(crate) mod plan;
 pub(super) mod preview;
 pub(super) mod proof;
 pub(super) mod read_back;
@@ -29,7 +29,7 @@ pub(crate) mod stored_proposal;
 pub(crate) mod subject;
 pub(crate) mod transaction;
 pub(super) mod undo;
-pub(super) mod verify;
+pub(crate) mod verify;
 
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ use self::{
     confirm::Asking,
     judge::{Judged, Submitted},
 };
-use crate::host::change::pipeline::{Pipeline, Proof};
+use crate::change::pipeline::{Pipeline, Proof};
 use base::error::Error;
 use record::{FileRef, Note, event::Event};
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::host::{
+use crate::{
     Position, Sink,
     change::{confirmations::Confirmations, draft::Draft, ledger::Ledger, subject::Subject},
     recorder::Recorder,

@@ -10,7 +10,7 @@ use super::{
     draft::{Draft, Previewed},
     patch::Patch,
 };
-use crate::host::{Context, Finished, change::draft::Preview, terms::Terms};
+use crate::{Context, Finished, change::draft::Preview, terms::Terms};
 use base::{
     call::{Blob, PlannedFile},
     change::{Change, Content, Entry},

@@ -11,7 +11,7 @@ use super::{
     confirmations::{Bound, Confirmations, Standing},
     subject::{LOCK, POLICY, Subject},
 };
-use crate::host::{Context, recorder::Recorder, terms::Terms};
+use crate::{Context, recorder::Recorder, terms::Terms};
 use base::error::{Code, Error};
 use record::{Record, RunFolder, event::Event};
 use system::{journal, policy::ConfirmMode};

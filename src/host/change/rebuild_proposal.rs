@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{freshness::Seen, patch::Patch};
-use crate::host::{Context, change::stored_proposal::StoredProposal, recorder::Recorder};
+use crate::{Context, change::stored_proposal::StoredProposal, recorder::Recorder};
 use adapter::contract::{Baseline, BaselineRecord, ManifestRecord, Proposal};
 use base::{
     call::{Blob, Call, PlannedFile},

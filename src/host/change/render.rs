@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::host::{change::patch::Patch, terms::Terms};
+use crate::{change::patch::Patch, terms::Terms};
 use base::{
     change::{Change, Stamp},
     diff::{self, Side, Stat},
@@ -80,7 +80,7 @@ fn still_is(view: View<'_>, path: &RepoPath, expected: Stamp, buffer: &mut Vec<u
 }
 
 /// Reads what stands at a path into a buffer; of a link, the link itself.
-pub(super) fn read(view: View<'_>, path: &RepoPath, limit: u64, buffer: &mut Vec<u8>) -> Result<Option<Stamp>, Error> {
+pub(crate) fn read(view: View<'_>, path: &RepoPath, limit: u64, buffer: &mut Vec<u8>) -> Result<Option<Stamp>, Error> {
     match view.read_into(path, limit, buffer) {
         Err(error) if error.code() == Code::InvalidPath => {
             let link = view.read_entry(path)?;

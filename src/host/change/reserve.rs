@@ -4,7 +4,7 @@ use super::{
     judge::{Judged, Submitted},
     pipeline::Pipeline,
 };
-use crate::host::budget::Cost;
+use crate::budget::Cost;
 use base::{error::Error, span::span};
 use gate::Verdict;
 

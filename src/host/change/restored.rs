@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{patch::Patch, transaction::Transacted};
-use crate::host::Context;
+use crate::Context;
 use base::{
     change::{Content, Entry, Stamp},
     diff::{self, Side},
@@ -254,7 +254,7 @@ impl Current {
     }
 
     /// The targets that bring everything back.
-    pub(super) fn targets(&self) -> Vec<Target<'_>> {
+    pub(crate) fn targets(&self) -> Vec<Target<'_>> {
         self.restored
             .items
             .iter()

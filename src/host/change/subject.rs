@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::host::change::patch::Patch;
+use crate::change::patch::Patch;
 use base::{hash::Sha256, path::RepoPath};
 
 /// Who granted what a person was asked.

@@ -8,9 +8,7 @@ use super::{
     restored::{Current, restore_targets},
     transaction::Transacted,
 };
-use crate::host::{
-    Context, change::transaction::names, life::attempts::Aside, recorder::Recorder, redact::recovered_note,
-};
+use crate::{Context, change::transaction::names, life::attempts::Aside, recorder::Recorder, redact::recovered_note};
 use base::{
     change::{Content, Entry},
     error::{Code, Error},

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use crate::host::{
+use crate::{
     Context,
     call::{command_output::last_words, exec::recorded_program},
     context::check_stop,

@@ -2,7 +2,7 @@
 //! others when the run ends. What the run itself says of them changes nothing.
 
 mod command;
-pub(super) mod form;
+pub(crate) mod form;
 pub(crate) mod outcome;
 mod recheck;
 mod stated;
@@ -18,7 +18,7 @@ use super::{
     recorder::Recorder,
     terms::Terms,
 };
-use crate::host::commitment::{form::well_formed, outcome::Commitment};
+use crate::commitment::{form::well_formed, outcome::Commitment};
 use base::{
     call::{Call, Promise},
     error::{Code, Error},

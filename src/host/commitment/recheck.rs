@@ -12,7 +12,7 @@ use super::{
     request,
     verify::SUBCOMMAND,
 };
-use crate::host::{
+use crate::{
     Context, Started, State, Verified,
     call::verifier::{ask_process, verify_again},
     changed_since,

@@ -1,7 +1,7 @@
 //! When a script has ended well: every commitment is looked at, each by a process of its own, whatever becomes of the others.
 
 use super::{Pledge, Pledges, command, hidden, outcome::Commitment, request};
-use crate::host::{Demand, Event, Sink, call::verifier::ask_process, commitment::command::Seen};
+use crate::{Demand, Event, Sink, call::verifier::ask_process, commitment::command::Seen};
 use base::error::{Code, Error};
 use record::{
     Note,

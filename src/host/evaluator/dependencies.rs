@@ -9,7 +9,7 @@ use super::{
     manifest,
     measure::{Evaluator, Measured, found},
 };
-use crate::host::evaluator::manifest::Manifest;
+use crate::evaluator::manifest::Manifest;
 use base::error::{Code, Error};
 use gate::Rules;
 use system::policy::{DependencyRule, Policy};

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::host::evaluator::{
+use crate::evaluator::{
     evidence::Evidence,
     measure::{Evaluator, Measured, ratio},
 };

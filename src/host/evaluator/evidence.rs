@@ -8,7 +8,7 @@ use super::{
     manifest::{Manifest, is_manifest},
     rework::{self, Changed, Step},
 };
-use crate::host::{
+use crate::{
     change::{draft::Draft, ledger::Ledger},
     life::attempts::{BEGIN, END, detours},
     recorder::Recorder,

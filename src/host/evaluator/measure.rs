@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::host::evaluator::evidence::Evidence;
+use crate::evaluator::evidence::Evidence;
 use base::error::Error;
 use gate::Rules;
 use system::policy::Policy;
@@ -21,7 +21,7 @@ pub(super) trait Evaluator: Sync {
 
 /// The measurement of an evaluator.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Measured {
+pub(crate) struct Measured {
     pub(super) passed: Option<bool>,
     pub(super) value: f64,
     pub(super) limit: Option<f64>,
@@ -39,7 +39,7 @@ pub(crate) fn ratio(part: u64, whole: u64) -> f64 {
 }
 
 /// Counts beside the first of what was found.
-pub(super) fn found(counts: Value, mut found: Vec<String>) -> Value {
+pub(crate) fn found(counts: Value, mut found: Vec<String>) -> Value {
     let mut details = counts;
     found.truncate(NAMED);
     if !found.is_empty() {

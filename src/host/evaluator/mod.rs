@@ -20,7 +20,7 @@ use self::{
     rate::ViolationRate, tests_pass::TestsPass,
 };
 use super::terms::Terms;
-use crate::host::evaluator::{
+use crate::evaluator::{
     evidence::Ending,
     measure::{Evaluator, Measured},
 };

@@ -1,7 +1,7 @@
 //! The agents of a run, by its record.
 
 use super::history::Past;
-use crate::host::{
+use crate::{
     Context,
     agents::{Agent, Registry},
     reply::answer_of,

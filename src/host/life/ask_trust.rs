@@ -1,6 +1,6 @@
 //! A person is asked to trust a policy.
 
-use crate::host::{
+use crate::{
     Answer, Context, Event, Question, Sink,
     life::trust::{Wanted, may_be_asked},
     terms::Terms,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::host::change::transaction::Transacted;
+use crate::change::transaction::Transacted;
 use record::{
     Record,
     event::{self, Event},

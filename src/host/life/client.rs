@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::resume::Resumption;
-use crate::host::{
+use crate::{
     Asked, Context, Finished, Host, Position, Ruling, Sink, Started, life::history::Past, recorder::Recorder,
     reply::answer_of,
 };

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tracing::Span;
 
 use super::outcome::listed;
-use crate::host::{
+use crate::{
     Agent, Host, Preview, Sink,
     change::{draft::Draft, ledger::Ledger},
     evaluator::Evaluated,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::pre_images::standing_transactions;
-use crate::host::{Commitment, Preview, Tape};
+use crate::{Commitment, Preview, Tape};
 use base::{change::Stamp, error::Error, path::RepoPath, text::counted};
 use record::{
     Record,

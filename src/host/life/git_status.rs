@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::request::Asked;
-use crate::host::{Context, Event, Sink, terms::Terms};
+use crate::{Context, Event, Sink, terms::Terms};
 use base::{
     change::{ChangeSet, Stamp},
     error::{Code, Error},
@@ -191,7 +191,7 @@ mod tests {
     use std::{fs, path::Path};
 
     use super::*;
-    use crate::host::Options;
+    use crate::Options;
     use base::change::{Content, Entry};
     use record::{
         Chain, Note,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::host::{
+use crate::{
     Position,
     budget::{Demand, Spent},
     change::transaction::Transacted,

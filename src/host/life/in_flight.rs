@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::history::check_same;
-use crate::host::{
+use crate::{
     Host, Position, Silent, Sink,
     budget::Spent,
     call::{adapter::verify_recalled, custom::Effect},

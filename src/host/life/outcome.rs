@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::retention::kept_until;
-use crate::host::{Context, State};
+use crate::{Context, State};
 use base::error::{Code, Error};
 use record::{
     Record, RunFolder,

@@ -1,6 +1,6 @@
 //! The pre-images of a run: whether its record still has them.
 
-use crate::host::change::{restored::pre_image, transaction::Transacted};
+use crate::change::{restored::pre_image, transaction::Transacted};
 use base::error::{Code, Error};
 use record::{
     EVENTS, Finding, Record, RunFolder,

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::recover::leftovers;
-use crate::host::{Context, Options, call::verifier::ask};
+use crate::{Context, Options, call::verifier::ask};
 use adapter::verify::{ArtifactRef, Contents, Request};
 use base::{
     error::{Code, Error},

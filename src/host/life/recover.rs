@@ -6,7 +6,7 @@ use super::{
     outcome::listed,
     pre_images::{moves, standing_transactions},
 };
-use crate::host::{
+use crate::{
     Context, State,
     call::attempt::{self, set_aside_dead},
     change::commit::pack_files,

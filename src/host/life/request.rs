@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::host::{Context, Flags};
+use crate::{Context, Flags};
 use adapter::contract::Mode;
 use base::{
     call::Call,

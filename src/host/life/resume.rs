@@ -13,8 +13,8 @@ use super::{
     stale_reads::{self, Reading},
     start::check_flags,
 };
-use crate::host::{
-    self, Asked, Context, Finished, Flags, Host, Position, Sink, Started, State, Tape,
+use crate::{
+    Asked, Context, Finished, Flags, Host, Position, Sink, Started, State, Tape,
     budget::{Budget, Deadline, Spent},
     call::violation,
     change::{
@@ -149,7 +149,7 @@ impl<'a> Host<'a> {
         {
             return Err(host.wait_on(error));
         }
-        sink.event(host::Event::RunStarted { run: host.recorder.run_id().to_owned() });
+        sink.event(crate::Event::RunStarted { run: host.recorder.run_id().to_owned() });
         Ok(host)
     }
 
@@ -258,7 +258,7 @@ impl<'a> Host<'a> {
             let results = counted(stale.len(), "result");
             let have = if stale.len() == 1 { "has" } else { "have" };
             let text = format!("{results} that the run read {have} changed; it goes on with what it read.");
-            sink.event(host::Event::Notice { text });
+            sink.event(crate::Event::Notice { text });
         }
         let resumed = RunResumed {
             accepted_stale_reads: StaleReads::Reads(stale.into_iter().map(Into::into).collect()),
@@ -274,7 +274,7 @@ impl<'a> Host<'a> {
         if changed {
             let keys = changed_keys(&self.run.policy)?;
             let text = format!("The policy has changed since the run started{keys}; what either forbids is forbidden.");
-            sink.event(host::Event::Notice { text });
+            sink.event(crate::Event::Notice { text });
         }
         // Of that and of the recorded one the policy in force can be made again.
         let current = self.run.policy.parts().last().filter(|_| changed).map(|current| json!(current.recorded()));
@@ -418,7 +418,7 @@ fn open(context: &Context, run: &str, sink: &mut dyn Sink) -> Result<Opened, Err
     }
     let Round { recoveries, mut failures } = recover::recover_all(context)?;
     for recovery in &recoveries {
-        sink.event(host::Event::Notice { text: recovery.sentence() });
+        sink.event(crate::Event::Notice { text: recovery.sentence() });
         if recovery.run == folder.id() {
             recovery.check()?;
         }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::pre_images::damaged_pre_images;
-use crate::host::{Context, State};
+use crate::{Context, State};
 use base::error::{Code, Error};
 use gate::secrets;
 use record::{Exported, Head, RunFolder, Scope};

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::pre_images::check_contents;
-use crate::host::{
+use crate::{
     Asked, Context, Finished, Flags, Host, Overview, Request, Sink,
     change::{
         restored::{Restored, remaining_targets, undo_refused},

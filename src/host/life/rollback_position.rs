@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::pre_images::{check_contents, moves};
-use crate::host::{
+use crate::{
     Asked, Context, Flags, Host, Request, RolledBack, Sink,
     change::{
         ledger::Ledger,

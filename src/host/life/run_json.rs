@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::host::{Asked, Flags, Request};
+use crate::{Asked, Flags, Request};
 use base::{
     error::{Code, Error},
     hash::Sha256,

@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::Ordering};
 
 use serde_json::Value;
 
-use crate::host::{
+use crate::{
     Asked, Context, Flags, Host, Plan, Position, Request, Sink,
     budget::{Budget, Deadline},
     call::llm::route,

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::{Value, json};
 
 use super::history::{Past, is_same};
-use crate::host::{
+use crate::{
     Context,
     call::{files::Files, prompt::MADE},
     change::restored::pre_image,

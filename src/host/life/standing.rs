@@ -1,7 +1,7 @@
 //! The changes of a run that stand, for whoever carries them further.
 
 use super::rollback::standing;
-use crate::host::Context;
+use crate::Context;
 use base::{
     change::{Content, Stamp},
     error::{Code, Error},

@@ -7,7 +7,7 @@ use super::{
     recover::{self, Round},
     run_json::{RUN_FILE, Started},
 };
-use crate::host::{
+use crate::{
     Context, Event, Flags, Host, Sink,
     budget::{Budget, Deadline},
     change::{ledger::Ledger, proof},

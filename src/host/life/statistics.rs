@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::{outcome::overviews, retention::began};
-use crate::host::{
+use crate::{
     Context, Overview,
     evaluator::measure::{TESTS_PASS, ratio},
 };

@@ -13,7 +13,7 @@ use super::{
     retention::began,
     statistics::{DAY_MS, stats},
 };
-use crate::host::{Broken, Context, change::render};
+use crate::{Broken, Context, change::render};
 use base::{
     call::Call,
     change::{Change, Content},

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::request::Origin;
-use crate::host::change::{
+use crate::change::{
     confirm::Asking,
     confirmations::{self, Bound, Standing},
     subject::{GATES, Subject},

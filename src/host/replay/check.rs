@@ -15,7 +15,7 @@ use super::{
     steps::Made,
     tried::another_answer,
 };
-use crate::host::replay::place::Place;
+use crate::replay::place::Place;
 use base::{
     call::Call,
     error::{Code, Error},

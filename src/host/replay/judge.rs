@@ -9,7 +9,7 @@ use super::{
     Judges, RuleAt,
     steps::Steps,
 };
-use crate::host::{agents::Registry, change::domains};
+use crate::{agents::Registry, change::domains};
 use base::{
     call::Call,
     diff::{Lines, Stat},

@@ -30,7 +30,7 @@ use super::{
     perform,
     reply::{self, Recorded},
 };
-use crate::host::replay::place::{Stop, parted};
+use crate::replay::place::{Stop, parted};
 use base::{
     call::Call,
     error::{Code, Error, Location},

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::host::{
+use crate::{
     Position,
     replay::divergence::{Divergence, Parting},
 };

@@ -6,7 +6,7 @@ use super::{
     Replay,
     place::{Stop, parted},
 };
-use crate::host::{Parting, Position, Told};
+use crate::{Parting, Position, Told};
 use base::{
     call::Call,
     error::{Code, Error, Location},

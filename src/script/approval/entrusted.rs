@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::Context;
 use base::{error::Error, hash::Sha256};
+use host::Context;
 use system::policy::{Entrusted, Policy};
 
 /// The hint of a run whose lock file does not pin the policy, or pins another one.

@@ -6,13 +6,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Pin, PinnedTrust};
-use crate::{host::ApprovedTools, script::pack::Pack};
+use crate::script::pack::Pack;
 use base::{
     error::{Code, Error},
     hash::Sha256,
     json,
     text::{escape, escape_in_json},
 };
+use host::ApprovedTools;
 use system::mcp_client::Definition;
 
 /// The file, in the workspace's root.

@@ -13,14 +13,12 @@ pub use self::{
     lock::{FILE, LINE_FEED, Lock, PinnedAdapter, PinnedTool, SIGNATURE},
     pin::Pin,
 };
-use crate::{
-    host::{Context, signed_by_approver},
-    script::Loaded,
-};
+use crate::script::Loaded;
 use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use host::{Context, signed_by_approver};
 use system::policy::Policy;
 
 /// The namespace of a lock file's signature; a signature made for another purpose does not verify.

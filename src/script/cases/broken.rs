@@ -1,8 +1,8 @@
 //! The check that an adapter's verifier can fail: files that it changed are put back, and it has to notice.
 
 use super::{Check, Tree, copy};
-use crate::host::{self, Context};
 use base::{error::Error, path::RepoPath};
+use host::Context;
 
 /// The most files that are put back, one after the other.
 const MOST: usize = 8;

@@ -4,14 +4,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Tree, outcome::Outcome};
-use crate::{
-    host::{Context, Tape},
-    script::{self, Loaded, Tapes},
-};
+use crate::script::{self, Loaded, Tapes};
 use base::{
     error::{Code, Error, nearest},
     path::RepoPath,
 };
+use host::{Context, Tape};
 use system::{
     policy::{Cassettes, Policy},
     workspace::{Globs, Kind, Visit},

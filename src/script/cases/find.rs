@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::host::Context;
 use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use host::Context;
 use system::workspace::{Kind, Visit};
 
 /// All scripts, but those that are only the input of a case.

@@ -19,14 +19,11 @@ use super::{
     test_folder,
     tree::Modes,
 };
-use crate::{
-    host::{
-        self, Answer, Context, Event, Finished, Flags, Options, Progress, Question, Silent, Sink, Tape,
-        canonical_records,
-    },
-    script::{self, Invocation, Loaded, Tapes},
-};
+use crate::script::{self, Invocation, Loaded, Tapes};
 use base::error::{Code, Error};
+use host::{
+    Answer, Context, Event, Finished, Flags, Options, Progress, Question, Silent, Sink, Tape, canonical_records,
+};
 use system::{clock::Stopwatch, policy::Cassettes, threads, workspace::Workspace};
 
 /// The numbers of threads with which the two runs of a case read and parse.

@@ -2,15 +2,13 @@
 
 use serde_json::Value;
 
-use crate::{
-    host::{Answer, Event, Question, Sink},
-    script::{interactive::used::Used, run::HostDoor, session::Door},
-};
+use crate::script::{interactive::used::Used, run::HostDoor, session::Door};
 use base::{
     call::Call,
     error::{Error, Location},
     text::escape,
 };
+use host::{Answer, Event, Question, Sink};
 
 /// The name of a session, in its record and in its worker.
 pub(super) const NAME: &str = "session";

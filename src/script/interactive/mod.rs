@@ -17,24 +17,21 @@ use self::{
     saved::Piece,
     used::Used,
 };
-use crate::{
-    host::{
-        self, Asked, Context, Event, Finished, Flags, Host, Input, Position, Positions, Request, RolledBack, Silent,
-        Sink,
-    },
-    script::{
-        Loader, Tapes,
-        load::{Imported, load_imports},
-        recordings,
-        run::{HostDoor, origin, read_source},
-        session::Worker,
-    },
+use crate::script::{
+    Loader, Tapes,
+    load::{Imported, load_imports},
+    recordings,
+    run::{HostDoor, origin, read_source},
+    session::Worker,
 };
 use base::{
     call::Call,
     error::{Code, Error},
     frame::{self, Completion, Limits, RunRequest, Shown},
     path::RepoPath,
+};
+use host::{
+    Asked, Context, Event, Finished, Flags, Host, Input, Position, Positions, Request, RolledBack, Silent, Sink,
 };
 
 /// The hint after the death of a worker.

@@ -19,6 +19,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("llm", &["service", "llm"]),
     ("adapter", &["service", "adapter"]),
     ("service", &["service"]),
+    ("host", &["host"]),
 ];
 
 /// A file below `src/`.

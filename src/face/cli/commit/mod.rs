@@ -17,13 +17,13 @@ use super::{
     output::Output,
     runs::latest,
 };
-use crate::host::{self, Asked, Finished, Overview, StandingChange, Started, State, standing_changes};
 use base::{
     change::Stamp,
     error::{Code, Error},
     path::RepoPath,
     text::{counted, escape, first_file, shell_word},
 };
+use host::{Asked, Finished, Overview, StandingChange, Started, State, standing_changes};
 use record::RunFolder;
 use system::{
     clock,

@@ -20,7 +20,6 @@ use crate::{
         target::Target,
         terminal::Terminal,
     },
-    host::{Finished, RolledBack},
     script::{
         self, Header, Tapes,
         interactive::{Evaluated, Interactive, Start},
@@ -31,6 +30,7 @@ use base::{
     frame::{CandidateKind, Shown},
     text::{counted, escape},
 };
+use host::{Finished, RolledBack};
 
 /// The hint when a file has changed since a change of it was proposed.
 const STALE: &str =

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::host::{
+use crate::{
     Event,
     budget::Demand,
     call::llm::{
@@ -67,13 +67,13 @@ impl Requests<'_, '_> {
 
 impl Models {
     /// The key of a request that is made now.
-    pub(super) fn next_key(&self, request: &LlmRequest) -> Key {
+    pub(crate) fn next_key(&self, request: &LlmRequest) -> Key {
         let count = self.counts.get(&request.key(1).request).copied().unwrap_or_default();
         request.key(count + 1)
     }
 
     /// Counts a request that is made.
-    pub(super) fn count(&mut self, key: &Key) {
+    pub(crate) fn count(&mut self, key: &Key) {
         let count = self.counts.entry(key.request).or_default();
         *count = key.occurrence.max(*count);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::host::call::llm::provider::Provider;
+use crate::call::llm::provider::Provider;
 use base::{
     call::Ask,
     error::{self, Code, Error},

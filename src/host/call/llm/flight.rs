@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::host::{
+use crate::{
     Position,
     budget::{Demand, Rate},
     call::llm::provider::Provider,

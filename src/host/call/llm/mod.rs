@@ -27,7 +27,7 @@ use self::{
     flight::{Flight, Paced},
     provider::Provider,
 };
-use crate::host::{
+use crate::{
     Event, Position,
     budget::{Demand, Spent},
     call::llm::models::Requests,

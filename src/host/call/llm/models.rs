@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::host::{
+use crate::{
     Sink,
     call::llm::{provider::Provider, streams::Streams, tape::Tape},
     recorder::Recorder,

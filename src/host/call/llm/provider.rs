@@ -10,7 +10,7 @@ use std::{
 
 use url::Url;
 
-use crate::host::{
+use crate::{
     Context, Trust, Wanted,
     call::{
         key::KeyPlace,
@@ -320,8 +320,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::host::Options;
-    use crate::host::call::llm::orchestrators::name;
+    use crate::Options;
+    use crate::call::llm::orchestrators::name;
     use llm::LlmRequest;
     use std::collections::BTreeMap;
     use system::{

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::provider::Provider;
-use crate::host::{Context, call::llm::orchestrators};
+use crate::{Context, call::llm::orchestrators};
 use base::{error::Error, seed::Stream};
 use llm::{Capabilities, Fence, Finish, LlmRequest, Timeouts, Usage, parse};
 use system::{clock::Stopwatch, net::Cancel, schema::Schema};

@@ -6,7 +6,7 @@ use serde::{Deserialize, de::IntoDeserializer};
 use serde_json::json;
 
 use super::models::{Models, Requests};
-use crate::host::{
+use crate::{
     Context, Host, Position,
     call::llm::{
         orchestrators::{self, ADD, RECORD},
@@ -40,7 +40,7 @@ pub fn tape_of(context: &Context, run: &str) -> Result<Option<Tape>, Error> {
 
 impl Host<'_> {
     /// Lets recorded replies answer, or records replies. Files are neither read nor written: what was recorded is in
-    /// [`crate::host::Finished`].
+    /// [`crate::Finished`].
     ///
     /// With `replies`, those of a person answer in place of all providers, and are recorded as `authored`. A file that is no cassette is
     /// `invalid_input`.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::host::{Orchestrators, call::llm::orchestrators};
+use crate::{Orchestrators, call::llm::orchestrators};
 use base::call::{Ask, Call, Parts};
 use system::policy::Policy;
 

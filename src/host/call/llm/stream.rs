@@ -9,7 +9,7 @@ use serde_json::Value;
 use tracing::field::Empty;
 
 use super::{flight::Flight, models::Requests};
-use crate::host::{
+use crate::{
     Host, Position, Sink,
     budget::Cost,
     call::llm::streams::{BATCH, Left, Live, Open, Told, no_such_stream},

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::Value;
 use tracing::Span;
 
-use crate::host::{Position, budget::Demand, call::llm::flight::Flight};
+use crate::{Position, budget::Demand, call::llm::flight::Flight};
 use base::{
     call::Call,
     error::{Code, Error},
@@ -26,7 +26,7 @@ pub(crate) struct Streams {
     pub(super) left: Vec<Left>,
 }
 
-pub(super) enum Open {
+pub(crate) enum Open {
     /// The record tells it.
     Told(Told),
     /// A model is answering.
@@ -34,7 +34,7 @@ pub(super) enum Open {
 }
 
 /// A stream that is over, of which that many events were seen.
-pub(super) struct Left {
+pub(crate) struct Left {
     pub(super) live: Box<Live>,
     pub(super) taken: usize,
     pub(super) demand: Demand,
@@ -45,7 +45,7 @@ pub(super) struct Left {
 pub struct Told(pub(super) Events);
 
 /// A stream that a model is answering.
-pub(super) struct Live {
+pub(crate) struct Live {
     pub(super) position: Position,
     pub(super) call: Call,
     pub(super) verdict: Verdict,
@@ -81,13 +81,13 @@ impl Told {
 }
 
 impl Streams {
-    pub(super) fn add(&mut self, stream: Open) -> u64 {
+    pub(crate) fn add(&mut self, stream: Open) -> u64 {
         self.last += 1;
         self.open.insert(self.last, stream);
         self.last
     }
 
-    pub(super) fn find(&mut self, stream: u64) -> Result<&mut Open, Error> {
+    pub(crate) fn find(&mut self, stream: u64) -> Result<&mut Open, Error> {
         self.open.get_mut(&stream).ok_or_else(no_such_stream)
     }
 

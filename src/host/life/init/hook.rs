@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, path::Path};
 use serde::Serialize;
 
 use super::SetUp;
-use crate::host::change::render::render;
+use crate::change::render::render;
 use base::{
     change::{Change, ChangeSet, Content},
     error::{Code, Error},

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use self::commands::Found;
 pub use self::hook::{Hook, HookState, Installed, installed_hook, propose_hook, remove_hook};
-use crate::host::change::render::render;
+use crate::change::render::render;
 use base::{
     change::{Change, ChangeSet, Content},
     error::{Code, Error},
@@ -29,7 +29,7 @@ use system::{
 pub const FIRST_SCRIPT: &str = "scripts/migrate_links.rhai";
 
 const POLICY: &str = include_str!("policy.toml");
-const SCRIPT: &str = include_str!("../../../../scripts/migrate_links.rhai");
+const SCRIPT: &str = include_str!("migrate_links.rhai");
 const APPROVALS: &str = "nrv.lock";
 const IGNORE_FILE: &str = ".gitignore";
 const MODE: u32 = 0o644;
