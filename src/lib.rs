@@ -48,7 +48,8 @@ pub use ::adapter;
 #[doc(hidden)]
 pub use ::base;
 pub mod face;
-pub mod flow;
+#[doc(hidden)]
+pub use ::flow;
 pub use ::gate;
 #[doc(hidden)]
 pub use ::host;

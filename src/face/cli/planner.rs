@@ -12,13 +12,13 @@ use super::{
     run::{exit_code, parse_json, summarise},
     terminal::Terminal,
 };
-use crate::flow::{
-    Door, RunDoor,
-    planner::{self, Planner, Request as PlanRequest},
-};
 use base::{
     error::{Code, Error},
     text::counted,
+};
+use flow::{
+    Door, RunDoor,
+    planner::{self, Planner, Request as PlanRequest},
 };
 use host::{Flags, Host, Request};
 

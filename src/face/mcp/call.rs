@@ -24,11 +24,11 @@ use super::{
     tool::{self, ROLLBACK, RUN_CLOSE, RUN_OPEN, RUN_SCRIPT},
     wire::{Level, Told, Wire, redacted},
 };
-use crate::flow::tool::{find, text_of};
 use base::{
     error::{Code, Error},
     hash::Sha256,
 };
+use flow::tool::{find, text_of};
 use gate::Rules;
 use host::{Context, Resumption, Ruling};
 

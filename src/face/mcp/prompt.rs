@@ -7,8 +7,8 @@ use super::{
     script::Runnable,
     tool::{Offer, RUN_SCRIPT},
 };
-use crate::flow::{planner, tool};
 use base::error::{Code, Error};
+use flow::{planner, tool};
 
 /// The prompt with the orders.
 const ORDERS: &str = "orders";

@@ -13,8 +13,8 @@ use super::{
     tool::Offer,
     wire::{Level, redacted},
 };
-use crate::flow::tool::{self, Phase};
 use base::error::{Code, Error};
+use flow::tool::{self, Phase};
 use host::Context;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,

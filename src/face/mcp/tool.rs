@@ -9,12 +9,12 @@ use rmcp::model::{Tool as Wire, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
 use super::{run::Work, script::Runnable};
-use crate::flow::tool::{self, Phase, Tool, text_of, texts};
 use base::{
     call::{Call, Command, Strategy, Summon},
     error::{Code, Error},
     micro::{Find, Kind},
 };
+use flow::tool::{self, Phase, Tool, text_of, texts};
 use host::{Context, describe_adapter};
 use system::schema::Schema;
 

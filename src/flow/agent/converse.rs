@@ -7,7 +7,7 @@ use super::{
     handler::{Action, ActionHandler, Reply, Turn},
     tools::{call_of, tools_of},
 };
-use crate::flow::{Door, planner::orders, tool::Tool};
+use crate::{Door, planner::orders, tool::Tool};
 use base::{
     call::{Ask, Call, Model, Parts},
     error::{Code, Error, model},

@@ -52,29 +52,6 @@ impl Turn {
 }
 
 /// Reads the replies of a model.
-///
-/// ```
-/// use nrv::{Error, flow::agent::{Action, ActionHandler, Reply, Turn}};
-///
-/// /// Replies of the form `READ path`.
-/// struct Lines;
-///
-/// impl ActionHandler for Lines {
-///     fn handle(&mut self, reply: &Reply) -> Result<Turn, Error> {
-///         let Some(path) = reply.text.strip_prefix("READ ") else { return Ok(Turn::unread(reply)) };
-///         let params = serde_json::json!({"path": path.trim()});
-///         let read = Action { id: "1".to_owned(), tool: "files_read".to_owned(), params };
-///         Ok(Turn { message: reply.text.clone(), actions: vec![read], feedback: None })
-///     }
-///
-///     fn instructions(&self) -> String {
-///         "Reply with one line: READ and the path of a file.".to_owned()
-///     }
-/// }
-/// # let turn = Lines.handle(&Reply { text: "READ a.md".to_owned(), ..Reply::default() })?;
-/// # assert_eq!(turn.actions[0].tool, "files_read");
-/// # Ok::<(), Error>(())
-/// ```
 pub trait ActionHandler {
     /// Reads a reply. One that it can't read is [`Turn::unread`]; an error ends the conversation.
     fn handle(&mut self, reply: &Reply) -> Result<Turn, Error>;

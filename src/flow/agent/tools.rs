@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::handler::Action;
-use crate::flow::{
+use crate::{
     Door,
     planner::Tools,
     tool::{self, Tool, find, text_of, texts, texts_of},

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::flow::{
+use crate::{
     Door,
     agent::{self, Conversation},
 };

@@ -6,7 +6,7 @@ use super::{
     ended::{Ended, NodeEnd},
     node::{Functions, Results},
 };
-use crate::flow::Door;
+use crate::Door;
 use base::{
     call::{Call, Node, NodeState, Work, check_nodes},
     error::Error,

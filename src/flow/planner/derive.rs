@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{orders, tools::Tools};
-use crate::flow::Door;
+use crate::Door;
 use base::{
     call::{Call, Summon},
     error::{Code, Error},

@@ -9,7 +9,7 @@ use super::{
     plan::{Plan, Skipped, ToolRequest},
     tools::{Tool, Tools},
 };
-use crate::flow::Door;
+use crate::Door;
 use base::{
     call::Call,
     error::{Code, Error},

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{plan::Plan, tools::Tool};
-use crate::flow::Door;
+use crate::Door;
 use base::{
     call::Call,
     error::{Code, Error},

@@ -9,7 +9,7 @@ use super::{
     tools::Tools,
     validate::validate,
 };
-use crate::flow::Door;
+use crate::Door;
 use base::{
     call::{Ask, Call, Parts},
     error::{Code, Error},

@@ -3,11 +3,6 @@
 use std::collections::BTreeSet;
 
 /// The orders for these adapters, each named once, in their order.
-///
-/// ```
-/// let orders = nrv::flow::planner::orders(["link_updater"]);
-/// assert!(orders.starts_with("Use the link_updater DTA in dry-run mode first.\n"));
-/// ```
 pub fn orders<'t>(tools: impl IntoIterator<Item = &'t str>) -> String {
     let mut named = BTreeSet::new();
     let mut lines: Vec<String> = tools

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::flow::Door;
+use crate::Door;
 use base::{
     call::Call,
     error::{Code, Error, nearest},
 };
 
 /// The approved adapters of a run. Each is described when it is first asked about.
-pub(in crate::flow) struct Tools {
+pub(crate) struct Tools {
     listed: Vec<Listed>,
     described: BTreeMap<String, Tool>,
 }
@@ -27,32 +27,32 @@ struct Listed {
 
 /// An adapter.
 #[derive(Clone)]
-pub(in crate::flow) struct Tool {
-    pub(in crate::flow) name: String,
+pub(crate) struct Tool {
+    pub(crate) name: String,
     pub(super) version: String,
-    pub(in crate::flow) summary: String,
+    pub(crate) summary: String,
     /// The count of the baseline that is above zero if there is work to do; none if only a proposal tells.
     pub(super) work: Option<String>,
     /// The schema of an invocation.
-    pub(in crate::flow) input_schema: Value,
+    pub(crate) input_schema: Value,
     pub(super) max_files: Value,
     pub(super) timeout_ms: Value,
 }
 
 impl Tools {
-    pub(in crate::flow) fn of(door: &mut dyn Door) -> Result<Self, Error> {
+    pub(crate) fn of(door: &mut dyn Door) -> Result<Self, Error> {
         let listed = door.perform(Call::DtaList {})?;
         let listed = serde_json::from_value(listed).map_err(|error| unexpected("dta.list", &error))?;
         Ok(Tools { listed, described: BTreeMap::new() })
     }
 
     /// The names, sorted.
-    pub(in crate::flow) fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.listed.iter().map(|listed| listed.name.as_str())
     }
 
     /// An approved adapter. Another one is `invalid_input`; the error names it and the nearest.
-    pub(in crate::flow) fn find(&mut self, door: &mut dyn Door, name: &str) -> Result<Tool, Error> {
+    pub(crate) fn find(&mut self, door: &mut dyn Door, name: &str) -> Result<Tool, Error> {
         if let Some(tool) = self.described.get(name) {
             return Ok(tool.clone());
         }
@@ -81,7 +81,7 @@ impl Tools {
 
 impl Tool {
     /// The schema of the parameters.
-    pub(in crate::flow) fn params(&self) -> &Value {
+    pub(crate) fn params(&self) -> &Value {
         &self.input_schema["properties"]["params"]
     }
 }

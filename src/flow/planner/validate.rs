@@ -12,7 +12,7 @@ use super::{
     plan::{Plan, ToolRequest, read_plan},
     tools::Tools,
 };
-use crate::flow::Door;
+use crate::Door;
 use base::{
     call::Node,
     error::{Code, Error},

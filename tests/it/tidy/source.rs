@@ -20,6 +20,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("adapter", &["service", "adapter"]),
     ("service", &["service"]),
     ("host", &["host"]),
+    ("flow", &["flow"]),
 ];
 
 /// A file below `src/`.

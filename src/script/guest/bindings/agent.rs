@@ -4,24 +4,22 @@ use rhai::{Dynamic, Engine, FnPtr, NativeCallContext};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{
-    flow::agent::{self, ActionHandler, Conversation, Reply as ModelReply, Turn},
-    script::guest::{
-        bindings::{
-            Field, Namespace,
-            door::{answer, returned},
-            fields,
-            host::{Host, Nrv, Reply},
-            registry,
-        },
-        value,
+use crate::script::guest::{
+    bindings::{
+        Field, Namespace,
+        door::{answer, returned},
+        fields,
+        host::{Host, Nrv, Reply},
+        registry,
     },
+    value,
 };
 use base::{
     call::{Call, Promise, Summon},
     error::{Code, Error},
     json::Keyed,
 };
+use flow::agent::{self, ActionHandler, Conversation, Reply as ModelReply, Turn};
 
 /// The fields of a commitment for `nrv.commit`.
 pub(super) const COMMITMENT: &[Field] =

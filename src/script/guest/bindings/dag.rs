@@ -6,20 +6,18 @@ use rhai::{Array, Dynamic, EvalAltResult, FnPtr, NativeCallContext};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{
-    flow::graph::{self, Functions, Graph},
-    script::guest::bindings::{
-        Field,
-        agent::SUMMON,
-        door, fields,
-        host::{Host, Reply},
-    },
+use crate::script::guest::bindings::{
+    Field,
+    agent::SUMMON,
+    door, fields,
+    host::{Host, Reply},
 };
 use base::{
     call::Node,
     error::{Code, Error},
     json::Keyed,
 };
+use flow::graph::{self, Functions, Graph};
 
 pub(super) const NODE: &[Field] = fields! {
     id: "string", after: "array?", needs: "string?", parallelizable: "bool?", dta: "string | ()?", edit: "string | ()?",

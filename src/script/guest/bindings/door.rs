@@ -4,17 +4,15 @@ use rhai::{Dynamic, EvalAltResult, NativeCallContext};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{
-    flow::Door,
-    script::guest::{
-        bindings::host::{Host, Reply},
-        fault, value,
-    },
+use crate::script::guest::{
+    bindings::host::{Host, Reply},
+    fault, value,
 };
 use base::{
     call::Call,
     error::{Code, Error},
 };
+use flow::Door;
 
 /// The door of a script.
 pub(super) struct ScriptDoor<'c, 'r> {

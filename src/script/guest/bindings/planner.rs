@@ -4,22 +4,20 @@ use rhai::{Dynamic, Engine, NativeCallContext};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{
-    flow::planner::{self, Need, Planner, Request},
-    script::guest::bindings::{
-        Field, Namespace,
-        agent::{AGENT, SUMMON},
-        dag::NODE,
-        door::answer,
-        fields,
-        host::{Host, Nrv},
-        registry,
-    },
+use crate::script::guest::bindings::{
+    Field, Namespace,
+    agent::{AGENT, SUMMON},
+    dag::NODE,
+    door::answer,
+    fields,
+    host::{Host, Nrv},
+    registry,
 };
 use base::{
     error::{Code, Error},
     json::Keyed,
 };
+use flow::planner::{self, Need, Planner, Request};
 
 const REQUEST: &[Field] = fields! {
     goal: "string", findings: "map?",
