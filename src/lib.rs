@@ -55,7 +55,8 @@ pub use ::gate;
 pub use ::host;
 #[doc(hidden)]
 pub use ::record;
-pub mod script;
+#[doc(hidden)]
+pub use ::script;
 #[doc(hidden)]
 pub use ::service;
 #[doc(hidden)]

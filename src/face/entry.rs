@@ -4,12 +4,12 @@
 
 use std::process::ExitCode;
 
-use crate::script::{guest, own};
 use adapter::{
     Adapters,
     source::Kind,
     verify::{self, Request},
 };
+use script::{guest, own};
 use service::assertion::check;
 use system::process::{Isolation, lockdown, sandbox};
 

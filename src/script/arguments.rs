@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::script::Header;
+use crate::Header;
 use base::error::{Code, Error, nearest};
 use system::schema::Schema;
 

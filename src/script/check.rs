@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::script::{
+use crate::{
     Loaded, Rejected,
     foreseen::{at, beyond_policy},
     list::meant,

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet, renderer::DecorStyle};
 use anstream::adapter::strip_str;
 
-use crate::script::check;
+use crate::check;
 use base::{
     error::{Error, Location},
     text::escape,

@@ -38,7 +38,7 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
 });
 
 /// Reads a header from the JSON of the constant.
-pub(super) fn parse(header: &Value) -> Result<Header, Error> {
+pub(crate) fn parse(header: &Value) -> Result<Header, Error> {
     let wrong = |error: &Error| {
         let changed = Error::new(Code::ScriptSyntax, format!("`WORKFLOW` is wrong: {error}"));
         let unknown = header.as_object().and_then(|map| map.keys().find(|key| SCHEMA["properties"].get(key).is_none()));
@@ -90,7 +90,7 @@ fn unknown_type<'s>(schema: &'s Value, place: &str) -> Option<(String, &'s str)>
 }
 
 /// Places an error of a header at its key, or at a key around that; else at the header.
-pub(super) fn at(error: Error, places: &BTreeMap<String, Location>, header: Option<Location>) -> Error {
+pub(crate) fn at(error: Error, places: &BTreeMap<String, Location>, header: Option<Location>) -> Error {
     let pointer = error.details().get("violations").and_then(|list| list.get(0)?.get("pointer")?.as_str());
     let pointer = pointer.map(|pointer| pointer.trim_start_matches('/').replace('/', "."));
     let key = error.details().get("key").and_then(Value::as_str).map(str::to_owned).or(pointer);
@@ -108,7 +108,7 @@ pub(super) fn at(error: Error, places: &BTreeMap<String, Location>, header: Opti
 }
 
 /// The place of the header in the text of a script, for errors in it.
-pub(super) fn place(path: &str, text: &str) -> Option<Location> {
+pub(crate) fn place(path: &str, text: &str) -> Option<Location> {
     place_of("WORKFLOW", path, text)
 }
 

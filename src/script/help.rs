@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::script::{Loaded, arguments::kind};
+use crate::{Loaded, arguments::kind};
 use system::policy::Ceiling;
 
 /// The text that `nrv run SCRIPT --help` shows.
@@ -126,7 +126,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::script::header;
+    use crate::header;
     use base::path::RepoPath;
 
     #[test]

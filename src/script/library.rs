@@ -19,13 +19,13 @@ pub const STDLIB_VERSION: &str = "4";
 
 /// The shipped modules by literal, sorted.
 pub const MODULES: &[(&str, &str)] = &[
-    ("std/agents", include_str!("../../stdlib/agents.rhai")),
-    ("std/assert", include_str!("../../stdlib/assert.rhai")),
-    ("std/plan", include_str!("../../stdlib/plan.rhai")),
-    ("std/report", include_str!("../../stdlib/report.rhai")),
-    ("std/retry", include_str!("../../stdlib/retry.rhai")),
-    ("std/scaffold", include_str!("../../stdlib/scaffold.rhai")),
-    ("std/table", include_str!("../../stdlib/table.rhai")),
+    ("std/agents", include_str!("stdlib/agents.rhai")),
+    ("std/assert", include_str!("stdlib/assert.rhai")),
+    ("std/plan", include_str!("stdlib/plan.rhai")),
+    ("std/report", include_str!("stdlib/report.rhai")),
+    ("std/retry", include_str!("stdlib/retry.rhai")),
+    ("std/scaffold", include_str!("stdlib/scaffold.rhai")),
+    ("std/table", include_str!("stdlib/table.rhai")),
 ];
 
 /// A module that an `import` names.

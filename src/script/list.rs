@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::script::{
+use crate::{
     approval::{self, Lock, Standing},
     header,
     load::summary,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::script::{
+use crate::{
     calls::{module_calls, uses},
     header::{self, Header},
     library::{self, Target},
@@ -100,7 +100,7 @@ impl Loaded {
 }
 
 /// The first line of a script's documentation, else of its header's description.
-pub(super) fn summary(doc: Option<&String>, header: &Header) -> Option<String> {
+pub(crate) fn summary(doc: Option<&String>, header: &Header) -> Option<String> {
     doc.or(header.description.as_ref())?.lines().next().map(str::to_owned)
 }
 

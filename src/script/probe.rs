@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::script::{Loader, load, session, worker::Stop};
+use crate::{Loader, load, session, worker::Stop};
 use base::{
     call::Call,
     error::{Code, Error, Location},

@@ -24,7 +24,7 @@ pub enum Tapes {
 }
 
 /// The recorded replies of a run; none if it uses none.
-pub(super) fn choose(
+pub(crate) fn choose(
     context: &Context,
     policy: &Policy,
     script: &RepoPath,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::script::{Loaded, complete, run::origin, session};
+use crate::{Loaded, complete, run::origin, session};
 use base::{
     call::Call,
     error::{Code, Error, Location},

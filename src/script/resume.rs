@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::script::{
+use crate::{
     Loaded,
     header::{self, Header},
     library, recordings,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::script::{Loaded, Loader, Rejected, Tapes, approval, complete, load, recordings, session, shipped};
+use crate::{Loaded, Loader, Rejected, Tapes, approval, complete, load, recordings, session, shipped};
 use base::{
     call::Call,
     error::{Code, Error, Location},
@@ -108,7 +108,7 @@ pub fn run(context: &Context, loaded: &Loaded, invocation: Invocation, sink: &mu
 }
 
 /// The policy of a script's run: below its header's ceiling with the given budgets, and locked down if only approved scripts may run.
-pub(super) fn policy(context: &Context, loaded: &Loaded, given: BudgetCeiling, locked: bool) -> Result<Policy, Error> {
+pub(crate) fn policy(context: &Context, loaded: &Loaded, given: BudgetCeiling, locked: bool) -> Result<Policy, Error> {
     let policy = if locked { approval::lock_down(context, loaded)? } else { context.policy.clone() };
     policy.tightened(&Ceiling { given, ..loaded.header.ceiling.clone() })
 }
@@ -138,7 +138,7 @@ pub(super) fn go(
 }
 
 /// The origin of the workers for a workspace's scripts.
-pub(super) fn origin(context: &Context) -> session::Origin<'_> {
+pub(crate) fn origin(context: &Context) -> session::Origin<'_> {
     session::Origin { program: &context.options.program, isolation: context.options.isolation }
 }
 

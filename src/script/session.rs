@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::script::worker::{Ended, Event, Session, Stop};
+use crate::worker::{Ended, Event, Session, Stop};
 use base::{
     batch::{Answer, Batch},
     call::Call,

@@ -12,16 +12,16 @@ const SCHEME: &str = "std:";
 
 /// The shipped workflows by name, sorted.
 pub const WORKFLOWS: &[(&str, &str)] = &[
-    ("build_first", include_str!("../../scripts/build_first.rhai")),
-    ("bump_header", include_str!("../../scripts/bump_header.rhai")),
-    ("fix_links", include_str!("../../scripts/fix_links.rhai")),
-    ("format", include_str!("../../scripts/format.rhai")),
-    ("front_matter", include_str!("../../scripts/front_matter.rhai")),
-    ("migrate_all_links", include_str!("../../scripts/migrate_all_links.rhai")),
-    ("migrate_links", include_str!("../../scripts/migrate_links.rhai")),
-    ("migrate_schema", include_str!("../../scripts/migrate_schema.rhai")),
-    ("rename_symbol", include_str!("../../scripts/rename_symbol.rhai")),
-    ("rewrite_code", include_str!("../../scripts/rewrite_code.rhai")),
+    ("build_first", include_str!("scripts/build_first.rhai")),
+    ("bump_header", include_str!("scripts/bump_header.rhai")),
+    ("fix_links", include_str!("scripts/fix_links.rhai")),
+    ("format", include_str!("scripts/format.rhai")),
+    ("front_matter", include_str!("scripts/front_matter.rhai")),
+    ("migrate_all_links", include_str!("scripts/migrate_all_links.rhai")),
+    ("migrate_links", include_str!("scripts/migrate_links.rhai")),
+    ("migrate_schema", include_str!("scripts/migrate_schema.rhai")),
+    ("rename_symbol", include_str!("scripts/rename_symbol.rhai")),
+    ("rewrite_code", include_str!("scripts/rewrite_code.rhai")),
 ];
 
 /// The text of a shipped workflow, by its name `std:NAME`.

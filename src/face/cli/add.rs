@@ -11,11 +11,6 @@ use super::{
     table,
     terminal::Terminal,
 };
-use crate::script::{
-    approval::{self, FILE, Lock},
-    pack::{self, Files, Pack},
-    remote::{GitSource, Surroundings},
-};
 use base::{
     call::{Blob, Call, NamedPatch, Strategy},
     change::Change,
@@ -25,6 +20,11 @@ use base::{
     text::{counted, escape},
 };
 use host::{Answer, Asked, Flags, Host, Input, Position, Question, Request, SetUp, Sink};
+use script::{
+    approval::{self, FILE, Lock},
+    pack::{self, Files, Pack},
+    remote::{GitSource, Surroundings},
+};
 use system::workspace::{Globs, Overlay, View, Workspace};
 
 /// The most tries to take a pin back: each of the others that write pins at the same time costs one.

@@ -11,11 +11,6 @@ use super::{
     run::{load, script_path},
     terminal::Terminal,
 };
-use crate::script::{
-    self, Loaded,
-    approval::{self, FILE, Lock, NAMESPACE, PIN_TRUST, Pin, PinnedAdapter, PinnedTrust, Standing},
-    own, pack,
-};
 use adapter::source::Source;
 use base::{
     error::{Code, Error},
@@ -23,6 +18,11 @@ use base::{
     text::{counted, escape},
 };
 use host::{Answer, Question, SetUp, Sink};
+use script::{
+    Loaded,
+    approval::{self, FILE, Lock, NAMESPACE, PIN_TRUST, Pin, PinnedAdapter, PinnedTrust, Standing},
+    own, pack,
+};
 use system::policy;
 
 impl ApproveArguments {

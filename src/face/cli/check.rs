@@ -11,12 +11,12 @@ use super::{
     run::script_path,
     sarif::{self, Hit},
 };
-use crate::script::{self, Checked, own};
 use base::{
     error::{Code, Error},
     path::RepoPath,
     text::{counted, escape},
 };
+use script::{Checked, own};
 use system::{
     policy::{self, Policy},
     workspace::Kind,

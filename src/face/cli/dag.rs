@@ -11,13 +11,13 @@ use super::{
     run::{conclude, flags, needs_dry_run, parse_json, told},
     terminal::Terminal,
 };
-use crate::script::{self, Invocation, Rejected};
 use base::{
     call::{Node, Work},
     error::{Code, Error},
     path::RepoPath,
 };
 use flow::planner::stated_nodes;
+use script::{Invocation, Rejected};
 use system::workspace::Globs;
 
 pub(super) fn dag(here: &Here, command: &DagCommand, out: &mut Output) -> Result<u8, Error> {

@@ -10,8 +10,8 @@ use super::{
     output::Output,
     target::Target,
 };
-use crate::script::{library::MODULES, reference::Reference};
 use base::{error::Error, text::shortened};
+use script::{library::MODULES, reference::Reference};
 use system::policy::{self, Described};
 
 /// The name of definitions in errors about writing them.

@@ -12,7 +12,7 @@ use super::{
     here::{Place, context_of, environment, with_trust},
     output::{Mode, Output},
 };
-use crate::script;
+
 use base::{
     error::Error,
     frame::Limits,

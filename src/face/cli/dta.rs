@@ -13,7 +13,6 @@ use super::{
     table,
     terminal::Terminal,
 };
-use crate::script::approval;
 use adapter::jsonl;
 use base::{
     call::Call,
@@ -21,6 +20,7 @@ use base::{
     text::escape,
 };
 use host::{Host, Position, Request};
+use script::approval;
 use service::exec::PrivateFolder;
 
 pub(super) fn list(here: &Here, out: &mut Output) -> Result<u8, Error> {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::{Here, arguments::DtaNewArguments, output::Output};
-use crate::script::own;
 use base::error::{Code, Error};
+use script::own;
 use service::exec::look_up;
 
 const RHAI: &str = include_str!("templates/adapter.rhai");

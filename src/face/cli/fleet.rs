@@ -20,17 +20,15 @@ use super::{
     signals, table,
     target::Target,
 };
-use crate::{
-    face::fleet::{
-        self, Collected, Kind, Manifest, Plan, Row,
-        engine::{Engine, Submission},
-    },
-    script::remote::{Surroundings, check_tokens},
+use crate::face::fleet::{
+    self, Collected, Kind, Manifest, Plan, Row,
+    engine::{Engine, Submission},
 };
 use base::{
     error::{Code, Error},
     text::{counted, escape, shell_word},
 };
+use script::remote::{Surroundings, check_tokens};
 use service::exec::look_up;
 use system::{
     process::{Command, Program, capture},

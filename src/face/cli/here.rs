@@ -14,7 +14,6 @@ use super::{
     redact,
     trusted::keeper,
 };
-use crate::script::{approval, own};
 use adapter::Adapters;
 use base::{
     error::{Code, Error},
@@ -22,6 +21,7 @@ use base::{
 };
 use host::{CI, Context, Options, Progress, Started};
 use record::Runs;
+use script::{approval, own};
 use system::{
     net::Way,
     policy::{Cassettes, Policy},

@@ -10,12 +10,12 @@ use super::{
     output::{Mode, Output},
     trust,
 };
-use crate::script::approval::{self, FILE, LINE_FEED, Lock, PinnedTool};
 use base::{
     error::{Code, Error},
     text::escape,
 };
 use host::mcp_tools;
+use script::approval::{self, FILE, LINE_FEED, Lock, PinnedTool};
 use system::mcp_client::{Definition, Named};
 
 /// The columns for words of a server.

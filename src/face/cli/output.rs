@@ -14,12 +14,12 @@ use serde_json::json;
 
 pub(super) use super::mode::Mode;
 use super::{ci, hunk, mode::Color, redact, table};
-use crate::script::diagnostic;
 use base::{
     error::{Code, Error},
     text::{escape, escape_in_json},
 };
 use host::Question;
+use script::diagnostic;
 
 /// The lines of a stream of events beside [`host::Event`].
 #[derive(Serialize)]

@@ -15,7 +15,7 @@ use super::{
     target::Target,
     terminal::Terminal,
 };
-use crate::script;
+
 use base::{
     error::{Code, Error},
     text::escape,

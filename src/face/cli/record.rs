@@ -12,10 +12,10 @@ use super::{
     run::{exit_code, load, parse_json, tell_end},
     terminal::Terminal,
 };
-use crate::script::{self, Invocation, Loaded, Tapes, cases};
 use base::error::{Code, Error};
 use host::{Finished, Flags, Tape};
 use llm::{Replies, counted_replies};
+use script::{Invocation, Loaded, Tapes, cases};
 use system::policy::Cassettes;
 
 pub(super) fn record(here: &Here, arguments: &RecordArguments, out: &mut Output) -> Result<u8, Error> {

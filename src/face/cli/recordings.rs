@@ -6,13 +6,13 @@ use std::{
 };
 
 use super::{Here, arguments::ScriptArguments, output::Output, target::Target};
-use crate::script::Tapes;
 use base::{
     error::{Code, Error},
     path::{RepoPath, protected},
 };
 use host::{Finished, Tape};
 use llm::counted_replies;
+use script::Tapes;
 use system::policy::Cassettes;
 
 /// The longest file that is read as a recorded reply.

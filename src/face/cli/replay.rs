@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use super::{Here, arguments::ReplayArguments, output::Output, redact, run, table};
-use crate::script::{self, Variation};
 use base::{
     error::Error,
     text::{counted, escape},
 };
 use host::{Difference, Reach, Replayed, RuleAt};
 use record::Seal;
+use script::Variation;
 
 pub(super) fn replay(here: &Here, arguments: &ReplayArguments, out: &mut Output) -> Result<u8, Error> {
     let policy = match &arguments.policy {

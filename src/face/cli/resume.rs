@@ -11,7 +11,7 @@ use super::{
     run::{conclude, conclude_with, parse_json},
     terminal::Terminal,
 };
-use crate::script;
+
 use base::error::Error;
 use host::{Asked, Resumption, Ruling, Started};
 

@@ -14,7 +14,6 @@ use super::{
     recordings, table,
     terminal::Terminal,
 };
-use crate::script::{self, Checked, Invocation, Loaded, shipped};
 use base::{
     error::{Code, Error},
     path::RepoPath,
@@ -22,6 +21,7 @@ use base::{
     text::escape,
 };
 use host::{Finished, Flags, count_sentence};
+use script::{Checked, Invocation, Loaded, shipped};
 
 /// The exit code of a dry run with `--exit-code` that would change something.
 const WOULD_CHANGE: u8 = 8;

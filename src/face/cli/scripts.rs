@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Here, arguments::ScriptsArguments, output::Output, table};
-use crate::script;
+
 use base::error::{Code, Error};
 
 pub(super) fn list(here: &Here, arguments: &ScriptsArguments, out: &mut Output) -> Result<u8, Error> {

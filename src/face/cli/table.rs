@@ -9,7 +9,6 @@ use super::{
     columns::{plain, right_align, trimmed},
     files,
 };
-use crate::script::{Listed, approval::Standing};
 use base::{
     error::Error,
     text::{counted, escape},
@@ -17,6 +16,7 @@ use base::{
 use host::{Agent, Commitment, Overview, Question};
 use llm::{Capabilities, Usage};
 use record::event::{Changes, RunEnd, RunStarted};
+use script::{Listed, approval::Standing};
 
 /// The most paths of a run that are listed for people.
 const MOST_PATHS: usize = 5;

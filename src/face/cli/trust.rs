@@ -10,13 +10,13 @@ use super::{
     terminal::Terminal,
     trusted::{self, Store},
 };
-use crate::script::approval::{self, PIN_TRUST};
 use base::{
     error::{Code, Error},
     path::RepoPath,
     text::escape,
 };
 use host::{Answer, Context, Sink, Wanted, may_be_asked, trust_question};
+use script::approval::{self, PIN_TRUST};
 use system::policy::{self, Policy};
 
 pub(super) fn trust(here: &Here, arguments: &TrustArguments, out: &mut Output) -> Result<u8, Error> {

@@ -10,13 +10,13 @@ use std::{
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
-use crate::script::approval::{self, Lock, PinnedTrust};
 use base::{
     error::{Code, Error},
     hash::Sha256,
     path::RepoPath,
 };
 use host::{Options, Trust, TrustKeeper, UNTRUSTED, Wanted, untrusted};
+use script::approval::{self, Lock, PinnedTrust};
 use system::{
     clock::{self, Clock},
     workspace::Workspace,

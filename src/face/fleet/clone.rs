@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::{form::CommitForm, plan::Task};
-use crate::script::remote::{Git, GitSource, Surroundings, hardened};
 use base::error::{Code, Error};
+use script::remote::{Git, GitSource, Surroundings, hardened};
 use service::exec::PrivateFolder;
 use system::{
     plain_file,

@@ -18,12 +18,12 @@ use super::{
     result::{self, Part},
     work::Worker,
 };
-use crate::script::remote::{Git, Surroundings};
 use base::{
     error::{Code, Error},
     hash::Sha256,
     json,
 };
+use script::remote::{Git, Surroundings};
 use service::exec::PrivateFolder;
 use system::clock;
 

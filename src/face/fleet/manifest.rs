@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::form::{CommitForm, RequestForm, is_name};
-use crate::script::remote::{check_address, is_commit};
 use base::error::{Code, Error};
+use script::remote::{check_address, is_commit};
 
 /// The most repositories of one fleet.
 const MOST: usize = 1_000_000;

@@ -14,12 +14,12 @@ use super::{
     form::{CommitForm, RequestForm, is_name},
     manifest::PolicyText,
 };
-use crate::script::remote::{check_address, is_commit};
 use base::{
     error::{Code, Error},
     hash::Sha256,
     json,
 };
+use script::remote::{check_address, is_commit};
 
 /// The format that this version writes and reads.
 pub(super) const FORMAT: u32 = 1;

@@ -9,13 +9,6 @@ use super::{
     plan::{FORMAT, Head, Plan, Task, check_names},
     request::form_of,
 };
-use crate::script::{
-    Header, Loaded,
-    approval::{self, Standing},
-    complete, load_script,
-    remote::{Git, Surroundings, is_commit},
-    shipped,
-};
 use base::{
     error::{Code, Error},
     hash::Sha256,
@@ -23,6 +16,13 @@ use base::{
     path::RepoPath,
 };
 use host::Context;
+use script::{
+    Header, Loaded,
+    approval::{self, Standing},
+    complete, load_script,
+    remote::{Git, Surroundings, is_commit},
+    shipped,
+};
 use service::exec::PrivateFolder;
 use system::{
     policy::{self, Policy},

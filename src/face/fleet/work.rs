@@ -9,10 +9,7 @@ use super::{
     plan::{Head, Task},
     result::{self, Part},
 };
-use crate::{
-    face::report::{self, Report},
-    script::{self, Invocation, Loader, load, remote::Surroundings, session::Origin},
-};
+use crate::face::report::{self, Report};
 use base::{
     error::{Code, Error},
     hash::Sha256,
@@ -22,6 +19,7 @@ use base::{
 use gate::secrets;
 use host::{Context, Finished, Flags, Options, Silent, State, Trust};
 use record::RunFolder;
+use script::{Invocation, Loader, load, remote::Surroundings, session::Origin};
 use service::exec::PrivateFolder;
 use system::{
     clock::Stopwatch,

@@ -7,9 +7,9 @@ use super::{
     setup::Setup,
     tool::{Offer, offers},
 };
-use crate::script::approval;
 use base::{error::Error, hash::Sha256, path::RepoPath};
 use host::Context;
+use script::approval;
 use system::policy;
 
 /// The files by which the workspace is served. Another content is another policy, or other approvals.

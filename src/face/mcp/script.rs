@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{run::Answer, wire::Wire};
-use crate::script::{self, Invocation, Loaded, approval};
 use base::{
     error::{Code, Error, nearest},
     path::RepoPath,
 };
 use host::{Asked, Context, Flags, Resumption, Ruling, Started};
+use script::{Invocation, Loaded, approval};
 
 /// The kind of values of an argument.
 pub(super) enum Completes {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Pin, PinnedTrust};
-use crate::script::pack::Pack;
+use crate::pack::Pack;
 use base::{
     error::{Code, Error},
     hash::Sha256,

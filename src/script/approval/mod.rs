@@ -13,7 +13,7 @@ pub use self::{
     lock::{FILE, LINE_FEED, Lock, PinnedAdapter, PinnedTool, SIGNATURE},
     pin::Pin,
 };
-use crate::script::Loaded;
+use crate::Loaded;
 use base::{
     error::{Code, Error},
     path::RepoPath,

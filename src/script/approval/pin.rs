@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::script::{
+use crate::{
     Loaded,
     library::{self, STDLIB_VERSION},
 };
@@ -160,7 +160,7 @@ fn budget(budget: BudgetCeiling) -> BTreeMap<String, u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::script::{header::Header, session::Spare};
+    use crate::{header::Header, session::Spare};
     use base::path::RepoPath;
 
     fn pin() -> Pin {

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Tree, outcome::Outcome};
-use crate::script::{self, Loaded, Tapes};
+use crate::{Loaded, Tapes};
 use base::{
     error::{Code, Error, nearest},
     path::RepoPath,
@@ -58,7 +58,7 @@ impl Case {
             input: tree("input")?.unwrap_or_default(),
             expected: tree("expected")?,
             outcome,
-            args: script::complete(&loaded.header, &[], args.as_ref())
+            args: crate::complete(&loaded.header, &[], args.as_ref())
                 .map_err(|error| error.hint(format!("the arguments stand in `{}`", folder.child("args.json"))))?,
             tapes: tapes(context, loaded, &folder)?,
             policy: policy.for_cases()?,
@@ -116,8 +116,8 @@ fn json<T: DeserializeOwned>(context: &Context, path: &RepoPath) -> Result<Optio
 /// The recorded replies of the case, else those beside the script. No provider is ever asked.
 fn tapes(context: &Context, loaded: &Loaded, folder: &RepoPath) -> Result<Tapes, Error> {
     let own = folder.child("llm").to_string();
-    for folder in [own, script::tape_folder(&loaded.main)] {
-        let files = script::read_tape(context, &folder)?;
+    for folder in [own, crate::tape_folder(&loaded.main)] {
+        let files = crate::read_tape(context, &folder)?;
         if !files.is_empty() {
             return Ok(Tapes::Given(Tape { mode: Cassettes::Replay, folder, files }));
         }

@@ -19,7 +19,7 @@ use super::{
     test_folder,
     tree::Modes,
 };
-use crate::script::{self, Invocation, Loaded, Tapes};
+use crate::{Invocation, Loaded, Tapes};
 use base::error::{Code, Error};
 use host::{
     Answer, Context, Event, Finished, Flags, Options, Progress, Question, Silent, Sink, Tape, canonical_records,
@@ -117,7 +117,7 @@ pub fn try_once(
     let trial = Trial { context, loaded, case, purpose: Purpose::Check, is_adapter: false };
     let desk = Desk::make(&context.options.environment, &trial.case.input, !loaded.header.ceiling.exec.is_empty())?;
     let place = trial.place(desk.copy("r", &trial.case.input)?, context.options.threads)?;
-    script::run(&place, loaded, trial.invocation(tapes), sink)
+    crate::run(&place, loaded, trial.invocation(tapes), sink)
 }
 
 /// A case that is run.
@@ -188,7 +188,7 @@ impl Trial<'_> {
             Some(error) if !is_lasting(error.code()) => return Err(error),
             Some(_) | None => {}
         }
-        let old = script::read_tape(self.context, &folder)?;
+        let old = crate::read_tape(self.context, &folder)?;
         updated.replies(&folder, &old, &ran.replies);
         if !ran.replies.is_empty() {
             self.case.tapes = tape(Cassettes::Replay, ran.replies);
@@ -218,7 +218,7 @@ impl Trial<'_> {
     /// Runs the script once.
     fn go(&self, place: &Context, tapes: &Tapes) -> Result<Ran, Error> {
         let mut heard = Heard::default();
-        let finished = script::run(place, self.loaded, self.invocation(tapes), &mut heard)?;
+        let finished = crate::run(place, self.loaded, self.invocation(tapes), &mut heard)?;
         self.context.cancelled().map_or(Ok(()), Err)?;
         let folder = place.runs.open(&finished.run)?;
         // The script that runs an adapter is no file; only an error of the adapter's own functions has a place.

@@ -10,7 +10,7 @@ use std::{
 
 use rhai::{Dynamic, Engine, EvalAltResult, Module, ModuleResolver, Position, Shared};
 
-use crate::script::guest::{
+use crate::guest::{
     bindings::{self, Host},
     language::{ARGS, HOST, bare, names},
     limit::limit_error,

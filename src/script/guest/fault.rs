@@ -5,7 +5,7 @@
 use rhai::{AST, Dynamic, Engine, EvalAltResult};
 use serde_json::Value;
 
-use crate::script::guest::{
+use crate::guest::{
     bindings::{self, Host},
     limit::{limit_error, limit_name},
     place,

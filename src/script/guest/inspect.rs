@@ -2,7 +2,7 @@
 
 use rhai::{AST, ASTFlags, ASTNode, Expr, Position, Stmt};
 
-use crate::script::guest::{adapter, language, lint, place, places, source, value};
+use crate::guest::{adapter, language, lint, place, places, source, value};
 use base::{
     error::{Code, Error, Location},
     frame::{Import, Inspection},

@@ -30,7 +30,7 @@ use std::{
 
 use rhai::Engine;
 
-use crate::script::guest::link::{SharedWire, Wire};
+use crate::guest::link::{SharedWire, Wire};
 use base::frame::{FromWorker, Inspection, Isolation, Limits, ToWorker};
 
 /// The stack of the script's thread: 64 nested calls need a few MiB, nested closures more.

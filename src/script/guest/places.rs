@@ -2,7 +2,7 @@
 
 use rhai::Expr;
 
-use crate::script::guest::place;
+use crate::guest::place;
 use base::frame::Inspection;
 
 /// Notes the places of the keys of a literal map.

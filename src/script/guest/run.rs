@@ -3,7 +3,7 @@
 use rhai::Engine;
 use serde_json::Value;
 
-use crate::script::guest::{
+use crate::guest::{
     bindings::Host,
     engine, fault, language,
     link::Link,

@@ -2,7 +2,7 @@
 
 use rhai::{AST, Engine, Scope};
 
-use crate::script::guest::{lint, syntax};
+use crate::guest::{lint, syntax};
 use base::error::Error;
 
 /// Parses a source; nothing runs.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use rhai::{LexError, ParseErrorType, Position};
 
-use crate::script::guest::{
+use crate::guest::{
     language::{ARGS, HOST},
     limit::{limit_error, limit_name},
     place,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::script::{interactive::used::Used, run::HostDoor, session::Door};
+use crate::{interactive::used::Used, run::HostDoor, session::Door};
 use base::{
     call::Call,
     error::{Error, Location},
@@ -23,7 +23,7 @@ pub(super) fn placed(place: &Location, texts: &[(String, usize)]) -> Option<Loca
 pub(super) struct Watched<'a, 'h> {
     pub(super) inner: HostDoor<'a, 'h>,
     pub(super) places: &'a [(String, usize)],
-    pub(super) used: Used,
+    pub used: Used,
 }
 
 impl Watched<'_, '_> {

@@ -17,7 +17,7 @@ use self::{
     saved::Piece,
     used::Used,
 };
-use crate::script::{
+use crate::{
     Loader, Tapes,
     load::{Imported, load_imports},
     recordings,

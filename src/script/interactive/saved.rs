@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::script::{
+use crate::{
     interactive::used::Used,
     library::{self, EXTENSION, Target},
 };

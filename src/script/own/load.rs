@@ -17,7 +17,7 @@ use super::{
     rhai::RhaiAdapter,
     words,
 };
-use crate::script::{
+use crate::{
     Checked,
     approval::{FILE, PinnedAdapter},
     guest,
@@ -443,9 +443,9 @@ fn described(inspection: &Inspection, text: &str, name: &str) -> Result<Descript
             .detail("rule", "header")
             .hint("write `const ADAPTER = #{ name: …, version: …, glob: … };`"));
     };
-    check_rhai(header).and_then(|()| Description::parse(header, name)).map_err(|error| {
-        crate::script::header::at(error, &inspection.places, crate::script::header::place_of("ADAPTER", path, text))
-    })
+    check_rhai(header)
+        .and_then(|()| Description::parse(header, name))
+        .map_err(|error| crate::header::at(error, &inspection.places, crate::header::place_of("ADAPTER", path, text)))
 }
 
 /// A script that runs an adapter with the arguments of a case: `target` and `params`.

@@ -7,7 +7,7 @@ use super::{
     measure::{self, Measurer},
     propose::{self, Work},
 };
-use crate::script::{
+use crate::{
     guest::{adapter as guest, adapter::Side},
     session::{Origin, Worker},
 };

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::{Files, MOST_BYTES, arrange::is_part};
-use crate::script::remote::{Git, GitSource, Surroundings};
+use crate::remote::{Git, GitSource, Surroundings};
 use base::{
     error::{Code, Error},
     path::RepoPath,

@@ -3,7 +3,7 @@
 //! A method is a function whose first parameter is the value before the dot; a map's fields stand in its type.
 
 use super::{Entry, Reference};
-use crate::script::guest::{
+use crate::guest::{
     self,
     bindings::{Call, Field, HANDLES, NAMESPACES, Namespace},
 };

@@ -1,7 +1,7 @@
 //! One entry of the reference, as Markdown and as a text for terminals.
 
 use super::{Function, language::Topic, module::Module};
-use crate::script::guest::bindings::{Call, Field, Namespace};
+use crate::guest::bindings::{Call, Field, Namespace};
 
 /// An entry of the reference.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Entry, Function, Reference, module::Module};
-use crate::script::guest::bindings::{Call, Field, NAMESPACES, Namespace};
+use crate::guest::bindings::{Call, Field, NAMESPACES, Namespace};
 
 impl Reference {
     /// The whole reference: `namespaces`, `modules`, `language`, and the `reserved` words.

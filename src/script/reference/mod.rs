@@ -16,7 +16,7 @@ pub use self::{
     module::{Function, Module as ShippedModule},
 };
 use self::{language::Topic, module::Module};
-use crate::script::guest::bindings::{self, Call, NAMESPACES};
+use crate::guest::bindings::{self, Call, NAMESPACES};
 use base::error::{Code, Error, nearest};
 
 /// Other words that people look for, and the entry that explains them.

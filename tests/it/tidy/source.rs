@@ -21,6 +21,7 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
     ("service", &["service"]),
     ("host", &["host"]),
     ("flow", &["flow"]),
+    ("script", &["script"]),
 ];
 
 /// A file below `src/`.

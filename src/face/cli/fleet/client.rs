@@ -4,15 +4,13 @@
 use std::{path::Path, sync::atomic::Ordering, time::Duration};
 
 use super::super::{Here, arguments::Cli, output::Output, trust};
-use crate::{
-    face::fleet::{RequestForm, Step},
-    script::remote::without_secrets,
-};
+use crate::face::fleet::{RequestForm, Step};
 use base::{
     error::{Code, Error},
     text::escape,
 };
 use gate::secrets;
+use script::remote::without_secrets;
 use service::exec::{PrivateFolder, look_up};
 use system::{
     clock::Stopwatch,

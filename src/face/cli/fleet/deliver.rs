@@ -5,21 +5,19 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{super::Here, Place, client::Client, exit_code};
-use crate::{
-    face::{
-        cli::{
-            arguments::{Cli, FleetRollbackArguments},
-            output::Output,
-            signals,
-        },
-        fleet::{Collected, CommitForm, Delivered, Kind, Plan, Row, Task, Worker},
+use crate::face::{
+    cli::{
+        arguments::{Cli, FleetRollbackArguments},
+        output::Output,
+        signals,
     },
-    script::remote::check_tokens,
+    fleet::{Collected, CommitForm, Delivered, Kind, Plan, Row, Task, Worker},
 };
 use base::{
     error::{Code, Error},
     text::{counted, escape},
 };
+use script::remote::check_tokens;
 use system::store::Store;
 
 /// The branches that were pushed or removed, those that were so before, and those that could not be.

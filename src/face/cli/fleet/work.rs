@@ -6,14 +6,12 @@ use super::{
     super::{Here, arguments::FleetWorkArguments, ask::ask, output::Output, signals},
     Place, summary,
 };
-use crate::{
-    face::fleet::{self, Head, Kind, Outcome, Plan, Task, Worked, Worker, canaries},
-    script::remote::check_tokens,
-};
+use crate::face::fleet::{self, Head, Kind, Outcome, Plan, Task, Worked, Worker, canaries};
 use base::{
     error::{Code, Error},
     text::{counted, escape},
 };
+use script::remote::check_tokens;
 use system::{clock, store::Store};
 
 pub(super) fn work(here: &Here, arguments: &FleetWorkArguments, out: &mut Output) -> Result<u8, Error> {

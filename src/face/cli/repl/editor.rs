@@ -18,12 +18,13 @@ use super::{
     command::{self, Takes},
     help, history, paths,
 };
-use crate::{face::cli::mode::Color, script::interactive::Interactive};
+use crate::face::cli::mode::Color;
 use base::{
     frame::Candidate,
     text::shortened,
     tokens::{KEYWORDS, Kind, Scan},
 };
+use script::interactive::Interactive;
 use system::workspace::Workspace;
 
 /// The most candidates that are listed without a question.

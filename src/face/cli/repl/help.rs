@@ -1,8 +1,8 @@
 //! `:help`: the commands, and entries of the reference.
 
 use super::command;
-use crate::script::{library::MODULES, reference::Reference};
 use base::error::Error;
+use script::{library::MODULES, reference::Reference};
 
 /// The text below the commands.
 const BELOW: &str = "\

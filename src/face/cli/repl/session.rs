@@ -9,21 +9,15 @@ use super::{
     help,
     value::{self, Length},
 };
-use crate::{
-    face::cli::{
-        Here,
-        arguments::ReplArguments,
-        output::Output,
-        pager, recover,
-        run::{parse_json, script_path, summarise, tell_end},
-        table,
-        target::Target,
-        terminal::Terminal,
-    },
-    script::{
-        self, Header, Tapes,
-        interactive::{Evaluated, Interactive, Start},
-    },
+use crate::face::cli::{
+    Here,
+    arguments::ReplArguments,
+    output::Output,
+    pager, recover,
+    run::{parse_json, script_path, summarise, tell_end},
+    table,
+    target::Target,
+    terminal::Terminal,
 };
 use base::{
     error::{Code, Error},
@@ -31,6 +25,10 @@ use base::{
     text::{counted, escape},
 };
 use host::{Finished, RolledBack};
+use script::{
+    Header, Tapes,
+    interactive::{Evaluated, Interactive, Start},
+};
 
 /// The hint when a file has changed since a change of it was proposed.
 const STALE: &str =

@@ -10,16 +10,16 @@ use std::{collections::BTreeMap, path::Path};
 pub(super) use self::arguments::TestArguments;
 use self::output::Told;
 use super::{Here, output::Output, recordings, run::script_path, signals};
-use crate::script::{
-    self, Checked, Loaded,
-    cases::{self, Loadable, Purpose, Report, Suite},
-    own, session,
-};
 use base::{
     error::{Code, Error},
     path::RepoPath,
 };
 use host::Context;
+use script::{
+    Checked, Loaded,
+    cases::{self, Loadable, Purpose, Report, Suite},
+    own, session,
+};
 
 pub(super) fn test(here: &Here, arguments: &TestArguments, out: &mut Output) -> Result<u8, Error> {
     signals::listen(&here.context.options, &here.meter)?;

@@ -5,20 +5,18 @@ use std::collections::BTreeMap;
 use owo_colors::OwoColorize;
 use serde_json::json;
 
-use crate::{
-    face::cli::{
-        output::{Mode, Output},
-        redact, table,
-    },
-    script::{
-        cases::{Check, Report},
-        diagnostic,
-    },
+use crate::face::cli::{
+    output::{Mode, Output},
+    redact, table,
 };
 use base::{
     error::{Code, Error},
     path::RepoPath,
     text::{counted, escape},
+};
+use script::{
+    cases::{Check, Report},
+    diagnostic,
 };
 use system::clock::Stopwatch;
 

@@ -11,9 +11,9 @@ use std::{
     path::Path,
 };
 
-use crate::script::cases::Update;
 use base::{change::Content, error::Error, path::RepoPath};
 use host::Context;
+use script::cases::Update;
 
 /// Removes and writes the files of an update. All are in a folder that was just listed.
 #[expect(clippy::disallowed_methods, reason = "what the user tells to be updated is theirs to update")]

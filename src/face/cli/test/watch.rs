@@ -10,17 +10,15 @@ use std::{
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher, event::AccessKind};
 
 use super::{find, pass};
-use crate::{
-    face::cli::{Here, output::Output},
-    script::{
-        Loaded,
-        cases::{Purpose, Suite, test_folder},
-        tape_folder,
-    },
-};
+use crate::face::cli::{Here, output::Output};
 use base::{
     error::{Code, Error},
     path::RepoPath,
+};
+use script::{
+    Loaded,
+    cases::{Purpose, Suite, test_folder},
+    tape_folder,
 };
 use system::policy;
 

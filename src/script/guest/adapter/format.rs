@@ -3,7 +3,7 @@
 use rhai::{Dynamic, Engine, NativeCallContext};
 use serde_json::{Value, json};
 
-use crate::script::guest::{
+use crate::guest::{
     bindings::{Host, Reply},
     value,
 };
@@ -46,7 +46,7 @@ fn verifying(syntax: audit::document::Syntax, text: &str) -> Result<Value, Strin
 }
 
 /// True for the name of a reader.
-pub(in crate::script::guest) fn is_reader(name: &str) -> bool {
+pub fn is_reader(name: &str) -> bool {
     NAMES.contains(&name)
 }
 

@@ -16,11 +16,11 @@ use self::{
     format::Readers,
     part::{PROPOSING, VERIFYING},
 };
-pub(super) use self::{
+pub use self::{
     format::is_reader,
     part::{HEADER, names, parts},
 };
-use crate::script::guest::{
+use crate::guest::{
     bindings::{self, Host},
     engine, fault,
     link::{Link, SharedWire},

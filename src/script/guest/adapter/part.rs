@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use rhai::{AST, ASTFlags, ASTNode, Expr, Position, Scope, Stmt};
 
 use super::reach::reached;
-use crate::script::guest::{language, place, places, value};
+use crate::guest::{language, place, places, value};
 use base::{
     error::{Code, Error},
     frame::Inspection,
 };
 
 /// The constant that makes a source an adapter.
-pub(in crate::script::guest) const HEADER: &str = language::ADAPTER;
+pub const HEADER: &str = language::ADAPTER;
 
 /// The object with the pure parts of the host's interface.
 pub(super) const NRV: &str = language::HOST;
@@ -38,14 +38,14 @@ const FORMS: &[(&str, &[&str])] = &[
 const PURE: &[&str] = &["diff", "json"];
 
 /// The names that an adapter's source begins with, without their values.
-pub(in crate::script::guest) fn names() -> Scope<'static> {
+pub fn names() -> Scope<'static> {
     let mut scope = Scope::new();
     scope.push_constant(NRV, ()).push_constant(FORMAT, ());
     scope
 }
 
 /// Finds the header of an adapter and checks its parts.
-pub(in crate::script::guest) fn parts(ast: &AST, found: &mut Inspection) {
+pub fn parts(ast: &AST, found: &mut Inspection) {
     let mut rules = Rules { path: found.path.clone(), errors: Vec::new() };
     let mut header = None;
     for statement in ast.statements() {

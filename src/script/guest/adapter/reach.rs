@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rhai::{AST, ASTNode, Dynamic, Expr, FnPtr, Stmt};
 
-use crate::script::guest::lint::each;
+use crate::guest::lint::each;
 
 /// The functions that these reach, themselves included.
 pub(super) fn reached(ast: &AST, from: &[&str]) -> BTreeSet<String> {

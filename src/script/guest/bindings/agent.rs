@@ -4,7 +4,7 @@ use rhai::{Dynamic, Engine, FnPtr, NativeCallContext};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::script::guest::{
+use crate::guest::{
     bindings::{
         Field, Namespace,
         door::{answer, returned},

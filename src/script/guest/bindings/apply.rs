@@ -4,7 +4,7 @@ use rhai::{Dynamic, Engine, NativeCallContext};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::script::guest::bindings::{
+use crate::guest::bindings::{
     Field, Namespace,
     agent::COMMITMENT,
     fields,

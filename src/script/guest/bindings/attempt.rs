@@ -2,7 +2,7 @@
 
 use rhai::{Dynamic, EvalAltResult, FnPtr, Map, NativeCallContext};
 
-use crate::script::guest::{
+use crate::guest::{
     bindings::host::{Host, Reply, terminated},
     fault, thrown,
 };

@@ -3,7 +3,7 @@
 use rhai::{Dynamic, Engine, NativeCallContext};
 use serde_json::{Map, Value, json};
 
-use crate::script::guest::bindings::{
+use crate::guest::bindings::{
     Field, Namespace,
     dta::{OUTPUT, PROPOSAL},
     fields,

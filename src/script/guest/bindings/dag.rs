@@ -6,7 +6,7 @@ use rhai::{Array, Dynamic, EvalAltResult, FnPtr, NativeCallContext};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::script::guest::bindings::{
+use crate::guest::bindings::{
     Field,
     agent::SUMMON,
     door, fields,

@@ -4,7 +4,7 @@ use rhai::{Dynamic, EvalAltResult, NativeCallContext};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::script::guest::{
+use crate::guest::{
     bindings::host::{Host, Reply},
     fault, value,
 };

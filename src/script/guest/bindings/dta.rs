@@ -2,7 +2,7 @@
 
 use rhai::{Dynamic, Engine, NativeCallContext};
 
-use crate::script::guest::bindings::{Field, Namespace, fields, host::Host, interface::ADAPTER, registry};
+use crate::guest::bindings::{Field, Namespace, fields, host::Host, interface::ADAPTER, registry};
 use base::call::Call;
 
 const INPUT: &[Field] = fields! {

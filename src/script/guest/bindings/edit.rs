@@ -4,7 +4,7 @@ use rhai::{Dynamic, Engine, NativeCallContext};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::script::guest::{
+use crate::guest::{
     bindings::{
         Field, Namespace, fields,
         host::{Host, Nrv, Reply},

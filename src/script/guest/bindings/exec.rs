@@ -3,7 +3,7 @@
 use rhai::{Array, Dynamic, Engine, NativeCallContext};
 use serde_json::{Value, json};
 
-use crate::script::guest::{
+use crate::guest::{
     bindings::{
         Field, Namespace, fields,
         host::{Host, Nrv, Reply},

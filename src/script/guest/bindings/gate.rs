@@ -2,7 +2,7 @@
 
 use rhai::{Array, Dynamic, Engine, NativeCallContext};
 
-use crate::script::guest::bindings::{
+use crate::guest::bindings::{
     Field, Namespace, fields,
     host::{Host, Nrv},
     registry,

@@ -11,7 +11,7 @@ use std::{
 use rhai::{Dynamic, EvalAltResult, NativeCallContext, Position};
 use serde_json::Value;
 
-use crate::script::guest::{link::Link, place, thrown::thrown, value};
+use crate::guest::{link::Link, place, thrown::thrown, value};
 use base::{
     call,
     error::{Code, Error, Location},
@@ -27,7 +27,7 @@ const MAX_PRINT: usize = 1 << 20;
 const MAX_OUTPUT: usize = 16 << 20;
 
 /// The result of a native function.
-pub(in crate::script::guest) type Reply = Result<Dynamic, Box<EvalAltResult>>;
+pub(crate) type Reply = Result<Dynamic, Box<EvalAltResult>>;
 
 /// The object `nrv`.
 #[derive(Clone)]
@@ -35,14 +35,14 @@ pub(super) struct Nrv(pub(super) Host);
 
 /// The way to the host, shared by all bindings of a run.
 #[derive(Clone)]
-pub(in crate::script::guest) struct Host(Arc<State>);
+pub(crate) struct Host(Arc<State>);
 
 /// The unseen events of the open streams, by the host's numbers.
 pub(super) type Streams = BTreeMap<u64, Waiting>;
 
 /// The unseen events of one stream.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     pub(super) events: VecDeque<Value>,
     /// The number of events that were seen.
     pub(super) taken: u64,
@@ -65,7 +65,7 @@ struct State {
 
 impl Host {
     /// The host of one run.
-    pub(in crate::script::guest) fn new(request: &RunRequest, limits: &Limits, link: Box<dyn Link>) -> Self {
+    pub(crate) fn new(request: &RunRequest, limits: &Limits, link: Box<dyn Link>) -> Self {
         Host(Arc::new(State {
             link: Mutex::new(link),
             ended: AtomicBool::new(false),
@@ -83,12 +83,12 @@ impl Host {
     }
 
     /// Makes a call and gives its reply to the script.
-    pub(super) fn call(&self, ctx: &NativeCallContext<'_>, call: call::Call) -> Reply {
+    pub(crate) fn call(&self, ctx: &NativeCallContext<'_>, call: call::Call) -> Reply {
         self.ask(ctx, call).map(value::from_json)
     }
 
     /// Makes a call and gives its reply as JSON.
-    pub(super) fn ask(&self, ctx: &NativeCallContext<'_>, call: call::Call) -> Result<Value, Box<EvalAltResult>> {
+    pub(crate) fn ask(&self, ctx: &NativeCallContext<'_>, call: call::Call) -> Result<Value, Box<EvalAltResult>> {
         if self.has_ended() {
             return Err(terminated());
         }
@@ -97,7 +97,7 @@ impl Host {
     }
 
     /// Makes a call of a protocol, which hands on an error that ends the script.
-    pub(super) fn answer(&self, ctx: &NativeCallContext<'_>, call: call::Call) -> Result<Value, Error> {
+    pub(crate) fn answer(&self, ctx: &NativeCallContext<'_>, call: call::Call) -> Result<Value, Error> {
         if self.has_ended() {
             return Err(Error::new(Code::Cancelled, "the script has ended"));
         }
@@ -142,7 +142,7 @@ impl Host {
     }
 
     /// Waits for events of a stream; none after the last.
-    pub(super) fn next_events(&self, stream: u64) -> Result<Vec<Value>, Error> {
+    pub(crate) fn next_events(&self, stream: u64) -> Result<Vec<Value>, Error> {
         lock(&self.0.link).next(stream)
     }
 
@@ -152,17 +152,17 @@ impl Host {
     }
 
     /// The open streams.
-    pub(super) fn streams(&self) -> MutexGuard<'_, Streams> {
+    pub(crate) fn streams(&self) -> MutexGuard<'_, Streams> {
         lock(&self.0.streams)
     }
 
     /// An argument as JSON.
-    pub(super) fn json(&self, ctx: &NativeCallContext<'_>, value: &Dynamic) -> Result<Value, Box<EvalAltResult>> {
+    pub(crate) fn json(&self, ctx: &NativeCallContext<'_>, value: &Dynamic) -> Result<Value, Box<EvalAltResult>> {
         value::to_json(value).map_err(|error| self.raise(ctx, error))
     }
 
     /// An error as the script meets it: thrown, or the end if its code is final.
-    pub(in crate::script::guest) fn raise(&self, ctx: &NativeCallContext<'_>, error: Error) -> Box<EvalAltResult> {
+    pub(in crate::guest) fn raise(&self, ctx: &NativeCallContext<'_>, error: Error) -> Box<EvalAltResult> {
         self.raise_at(place::of_call(ctx), error)
     }
 
@@ -181,13 +181,13 @@ impl Host {
     }
 
     /// Ends the script for this reason, unless it has ended for another one. The script can't undo that.
-    pub(in crate::script::guest) fn end(&self, error: Error) {
+    pub(crate) fn end(&self, error: Error) {
         lock(&self.0.ending).get_or_insert(error);
         self.0.ended.store(true, Ordering::Relaxed);
     }
 
     /// Begins the next text of a session, whose calls belong to this run: the end of the text before it does not end this one.
-    pub(in crate::script::guest) fn begin(&self, run: &str) {
+    pub(crate) fn begin(&self, run: &str) {
         *lock(&self.0.ending) = None;
         self.0.ended.store(false, Ordering::Relaxed);
         self.0.operations.store(0, Ordering::Relaxed);
@@ -196,17 +196,17 @@ impl Host {
     }
 
     /// Counts an operation of the engine; returns the number before it.
-    pub(in crate::script::guest) fn count_operation(&self) -> u64 {
+    pub(in crate::guest) fn count_operation(&self) -> u64 {
         self.0.operations.fetch_add(1, Ordering::Relaxed)
     }
 
     /// True once the script has to end.
-    pub(in crate::script::guest) fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.0.ended.load(Ordering::Relaxed)
     }
 
     /// The error for which the script has to end.
-    pub(in crate::script::guest) fn ending(&self) -> Option<Error> {
+    pub(crate) fn ending(&self) -> Option<Error> {
         lock(&self.0.ending).clone()
     }
 
@@ -218,12 +218,12 @@ impl Host {
     }
 
     /// True if the host has used this code in this run.
-    pub(in crate::script::guest) fn has_said(&self, code: Code) -> bool {
+    pub(in crate::guest) fn has_said(&self, code: Code) -> bool {
         lock(&self.0.said).contains(&code)
     }
 
     /// Ends the script if the host asks for that.
-    pub(in crate::script::guest) fn look(&self) {
+    pub(crate) fn look(&self) {
         let interruption = lock(&self.0.link).interrupted();
         if let Some(error) = interruption {
             self.end(error);
@@ -233,7 +233,7 @@ impl Host {
     /// Hands the first [`MAX_PRINT`] bytes of a printed text to the host, and at most [`MAX_OUTPUT`] bytes of all prints.
     ///
     /// More output ends the script. Each print counts its line feed, so that a flood of empty ones ends too.
-    pub(in crate::script::guest) fn print(&self, text: &str) {
+    pub(in crate::guest) fn print(&self, text: &str) {
         if self.has_ended() {
             return;
         }
@@ -252,27 +252,27 @@ impl Host {
     }
 
     /// The run's random stream for scripts.
-    pub(super) fn random(&self) -> MutexGuard<'_, Stream> {
+    pub(crate) fn random(&self) -> MutexGuard<'_, Stream> {
         lock(&self.0.random)
     }
 
     /// The run's id.
-    pub(super) fn run(&self) -> String {
+    pub(crate) fn run(&self) -> String {
         lock(&self.0.run).clone()
     }
 
     /// The run's seed.
-    pub(super) fn seed(&self) -> u64 {
+    pub(crate) fn seed(&self) -> u64 {
         self.0.seed
     }
 
     /// The script's limits.
-    pub(super) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &Limits {
         &self.0.limits
     }
 
     /// `dry-run` or `apply`.
-    pub(super) fn mode(&self) -> &str {
+    pub(crate) fn mode(&self) -> &str {
         &self.0.mode
     }
 }

@@ -44,16 +44,16 @@ pub struct Field {
 }
 
 /// The receiver of the calls on an adapter's handle.
-pub(in crate::script::guest) const ADAPTER: &str = "nrv.dta(name)";
+pub(in crate::guest) const ADAPTER: &str = "nrv.dta(name)";
 
 /// The receiver of the calls on the handle of an MCP server.
-pub(in crate::script::guest) const MCP_SERVER: &str = "nrv.mcp(name)";
+pub(in crate::guest) const MCP_SERVER: &str = "nrv.mcp(name)";
 
 /// The types of handles, each with the receiver of the calls on it.
 pub const HANDLES: &[(&str, &str)] = &[("adapter", ADAPTER), ("mcp_server", MCP_SERVER)];
 
 /// The receiver of the calls on a handle of that type; none if it is no type of a handle.
-pub(in crate::script::guest) fn receiver_of(kind: &str) -> Option<&'static str> {
+pub(crate) fn receiver_of(kind: &str) -> Option<&'static str> {
     HANDLES.iter().find(|(known, _)| *known == kind).map(|(_, receiver)| *receiver)
 }
 
@@ -81,7 +81,7 @@ impl Call {
     }
 
     /// True if it can be called with that many arguments.
-    pub(in crate::script::guest) fn takes(&self, given: usize) -> bool {
+    pub(in crate::guest) fn takes(&self, given: usize) -> bool {
         let required = self.params.iter().filter(|one| !one.is_optional()).count();
         !self.property && (required..=self.params.len()).contains(&given)
     }
@@ -103,7 +103,7 @@ impl Call {
     }
 
     /// The receiver of the calls on the handle that it returns; none if it returns none.
-    pub(in crate::script::guest) fn handle(&self) -> Option<&'static str> {
+    pub(in crate::guest) fn handle(&self) -> Option<&'static str> {
         receiver_of(self.returns)
     }
 }
@@ -116,10 +116,10 @@ macro_rules! registry {
     (@fields) => { &[] };
     (@fields $fields:expr) => { $fields };
     ($receiver:expr; $($(#[doc = $doc:literal])* $name:ident $(($($param:ident: $kind:literal $(= $fields:expr)?),*))? $([$get:ident])? -> $returns:literal $(= $gives:expr)?;)*) => {
-        &[$($crate::script::guest::bindings::interface::Call {
+        &[$($crate::guest::bindings::interface::Call {
             receiver: $receiver,
             name: stringify!($name),
-            params: &[$($($crate::script::guest::bindings::interface::Field {
+            params: &[$($($crate::guest::bindings::interface::Field {
                 name: stringify!($param), kind: $kind, fields: registry!(@fields $($fields)?),
             }),*)?],
             returns: $returns,
@@ -129,16 +129,16 @@ macro_rules! registry {
         }),*]
     };
 }
-pub(in crate::script::guest) use registry;
+pub(in crate::guest) use registry;
 
 /// A slice of [`Field`]s: names with types; `=` and another slice list the fields of a map or of the maps in an array.
 macro_rules! fields {
     (@fields) => { &[] };
     (@fields $fields:expr) => { $fields };
     ($($name:ident: $kind:literal $(= $fields:expr)?),* $(,)?) => {
-        &[$($crate::script::guest::bindings::interface::Field {
+        &[$($crate::guest::bindings::interface::Field {
             name: stringify!($name), kind: $kind, fields: fields!(@fields $($fields)?),
         }),*]
     };
 }
-pub(in crate::script::guest) use fields;
+pub(in crate::guest) use fields;

@@ -3,7 +3,7 @@
 use rhai::{Dynamic, Engine, NativeCallContext};
 use serde_json::Value;
 
-use crate::script::guest::{
+use crate::guest::{
     bindings::{
         Namespace,
         host::{Host, Nrv, Reply},

@@ -5,7 +5,7 @@
 use rhai::{Dynamic, Engine, EvalAltResult, FnPtr, Map, NativeCallContext};
 use serde_json::{Value, json};
 
-use crate::script::guest::{
+use crate::guest::{
     bindings::{
         Field, Namespace,
         apply::PLAN,

@@ -2,7 +2,7 @@
 
 use rhai::{Dynamic, Engine, NativeCallContext};
 
-use crate::script::guest::bindings::{Field, Namespace, fields, host::Host, interface::MCP_SERVER, registry};
+use crate::guest::bindings::{Field, Namespace, fields, host::Host, interface::MCP_SERVER, registry};
 use base::call::{Call, call_name};
 
 const TOOL: &[Field] = fields! { name: "string", description: "string | ()", input_schema: "map", read_only: "bool" };

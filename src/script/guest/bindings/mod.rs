@@ -32,9 +32,10 @@ use rhai::{Dynamic, Engine};
 
 use self::host::Nrv;
 pub use self::interface::{Call, Field, HANDLES, Namespace};
+pub(super) use self::interface::{fields, registry};
 pub(super) use self::{
     host::{Host, Reply},
-    interface::{fields, receiver_of, registry},
+    interface::receiver_of,
 };
 
 /// The call that takes a closure.

@@ -4,7 +4,7 @@ use rhai::{Array, Dynamic, Engine, FnPtr, NativeCallContext};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::script::guest::bindings::{
+use crate::guest::bindings::{
     Namespace,
     agent::COMMITMENT,
     attempt::attempt,

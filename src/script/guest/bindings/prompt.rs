@@ -3,7 +3,7 @@
 use rhai::{Dynamic, Engine, NativeCallContext};
 use serde_json::Value;
 
-use crate::script::guest::bindings::{
+use crate::guest::bindings::{
     Field, Namespace, fields,
     host::{Host, Nrv},
     registry,

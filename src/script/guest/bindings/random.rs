@@ -2,7 +2,7 @@
 
 use rhai::{Array, Engine, NativeCallContext};
 
-use crate::script::guest::bindings::{
+use crate::guest::bindings::{
     Namespace,
     host::{Host, Nrv},
     registry,

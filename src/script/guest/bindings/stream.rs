@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rhai::{Dynamic, EvalAltResult, FnPtr, NativeCallContext};
 use serde_json::{Value, json};
 
-use crate::script::guest::{
+use crate::guest::{
     bindings::host::{Host, Reply, Waiting, terminated},
     place, value,
 };
@@ -45,7 +45,7 @@ impl Host {
     }
 
     /// Closes the streams that a script has left open.
-    pub(in crate::script::guest) fn close_all(&self) {
+    pub(crate) fn close_all(&self) {
         let open: Vec<u64> = self.streams().keys().copied().collect();
         open.into_iter().for_each(|number| self.close(number));
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::script::guest::{bindings, link::Link, run};
+use crate::guest::{bindings, link::Link, run};
 use base::{
     call,
     error::{Code, Error, Location},

@@ -10,7 +10,7 @@ use regex::{Captures, Match, Regex};
 use rhai::{Array, Dynamic, Engine, FnPtr, Map, NativeCallContext};
 use textwrap::{Options, WordSplitter, WrapAlgorithm};
 
-use crate::script::guest::bindings::{
+use crate::guest::bindings::{
     Field, Namespace, fields,
     host::{Host, Nrv, Reply},
     registry,

@@ -4,7 +4,7 @@ use std::{any::TypeId, collections::BTreeMap};
 
 use rhai::Dynamic;
 
-use crate::script::guest::{
+use crate::guest::{
     bindings::{self, Call, Field, NAMESPACES},
     interactive::Session,
     language::{ARGS, HOST},

@@ -13,7 +13,7 @@ use std::{
 
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, Module, Scope, Shared, Stmt};
 
-use crate::script::guest::{
+use crate::guest::{
     bindings::Host,
     engine::{self, Modules},
     fault, inspect,

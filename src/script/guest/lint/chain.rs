@@ -7,7 +7,7 @@ use super::{
     known::Known,
     literal::{accepts, word_of},
 };
-use crate::script::guest::{
+use crate::guest::{
     bindings::{self, ATTEMPT, Call, Field},
     language::HOST,
 };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rhai::{AST, ASTFlags, ASTNode, Expr, Position, Stmt};
 
 use super::{Lint, each, is_closure};
-use crate::script::guest::{inspect::HEADER, language, place::character};
+use crate::guest::{inspect::HEADER, language, place::character};
 
 /// The function that looks for variables by their names.
 const BY_NAME: &str = "is_def_var";

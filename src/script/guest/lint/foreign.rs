@@ -76,7 +76,7 @@ pub(super) fn form(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::script::guest::{bindings, lint::function::shipped};
+    use crate::guest::{bindings, lint::function::shipped};
 
     #[test]
     fn names_are_sorted_and_neither_the_languages_nor_the_hosts() {

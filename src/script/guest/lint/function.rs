@@ -10,7 +10,7 @@ use std::{
 use rhai::{AST, ASTNode, Expr, FnAccess, FnCallExpr, Position, Stmt};
 
 use super::{Lint, each, foreign, is_closure};
-use crate::script::guest::{
+use crate::guest::{
     adapter, bindings, language,
     place::{before, location},
 };

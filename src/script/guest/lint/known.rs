@@ -1,6 +1,6 @@
 //! Knowledge of values before anything runs.
 
-use crate::script::guest::bindings::Field;
+use crate::guest::bindings::Field;
 
 /// The knowledge of a value before anything runs.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use rhai::{Expr, FnPtr, Ident, Position, Stmt};
 
 use super::{Lint, known::Known};
-use crate::script::guest::bindings::{Call, Field};
+use crate::guest::bindings::{Call, Field};
 use base::error::nearest;
 
 /// The types of the registry, in the words of messages.

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rhai::{AST, ASTNode, Expr, FnCallExpr, FnPtr, Position, Stmt};
 
 use self::known::Known;
-use crate::script::guest::place;
+use crate::guest::place;
 use base::{
     error::{Code, Error},
     frame::{Function, ModuleCall, Use},

@@ -3,7 +3,7 @@
 use rhai::{AST, Expr, Position, Stmt};
 
 use super::{Lint, chain::root, is_closure};
-use crate::script::guest::{
+use crate::guest::{
     bindings::{self, ATTEMPT},
     language::{ARGS, HOST},
     place::before,

@@ -3,7 +3,7 @@
 use rhai::{Expr, FnCallExpr, Position};
 
 use super::Lint;
-use crate::script::guest::{
+use crate::guest::{
     bindings::{self, Call},
     place,
 };

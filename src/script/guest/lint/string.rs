@@ -3,7 +3,7 @@
 use rhai::{AST, ASTNode, Expr, FnCallExpr, Position};
 
 use super::{Lint, each};
-use crate::script::guest::{bindings, place::character};
+use crate::guest::{bindings, place::character};
 
 /// The names of parameters and fields that take a regular expression, in which an escape has its meaning.
 const REGULAR: &[&str] = &["pattern", "regex"];

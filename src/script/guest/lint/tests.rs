@@ -1,6 +1,6 @@
 //! Tests of the checks of a source's calls of the host.
 
-use crate::script::guest::inspect::inspect;
+use crate::guest::inspect::inspect;
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) {

@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{generous, limits, request};
-use crate::script::guest::{link::Link, run};
+use crate::guest::{link::Link, run};
 use base::{
     call::Call,
     error::{Code, Error, Location},
