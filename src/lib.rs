@@ -44,13 +44,10 @@
 
 #![deny(missing_docs)]
 
-pub use ::adapter;
 #[doc(hidden)]
 pub use ::base;
-pub mod face;
 #[doc(hidden)]
-pub use ::flow;
-pub use ::gate;
+pub mod face;
 #[doc(hidden)]
 pub use ::host;
 #[doc(hidden)]
@@ -62,19 +59,95 @@ pub use ::service;
 #[doc(hidden)]
 pub use ::system;
 
+/// What an adapter of a program is made of: the context that it reads by, its contract, and the evidence of its verifier.
+pub mod adapter {
+    pub use ::adapter::Context;
+    #[doc(hidden)]
+    pub use ::adapter::*;
+
+    /// What an adapter is given and what it answers.
+    pub mod contract {
+        #[doc(hidden)]
+        pub use ::adapter::contract::*;
+        pub use ::adapter::contract::{
+            Baseline, Constraints, Counted, Counts, FileHash, Finding, Invocation, Mode, Proposal, Skipped, Target,
+        };
+    }
+
+    /// What a verifier measures, and what it finds.
+    pub mod evidence {
+        #[doc(hidden)]
+        pub use ::adapter::evidence::*;
+        pub use ::adapter::evidence::{Evidence, Examined, Found, Measured};
+    }
+}
+
+/// Change sets made of diffs and whole files.
+pub mod apply {
+    #[doc(hidden)]
+    pub use ::service::apply::*;
+    pub use ::service::apply::{AppliedHunk, ApplyOptions, ApplyOutcome, ApplyStatus, ApplyStrategy};
+}
+
+/// A program becomes one of nrv's own processes here, before its `main` does anything else.
+pub mod entry {
+    #[doc(hidden)]
+    pub use crate::face::entry::*;
+    pub use crate::face::entry::{THREAD, main_if_requested, main_if_requested_with};
+}
+
+/// Protocols above the door: planners, graphs of calls, and agents.
+pub mod flow {
+    #[doc(hidden)]
+    pub use ::flow::*;
+    pub use ::flow::{Door, RunDoor, graph};
+
+    /// A model that works by tools of the host.
+    pub mod agent {
+        #[doc(hidden)]
+        pub use ::flow::agent::*;
+        pub use ::flow::agent::{Action, ActionHandler, Conversation, Conversed, Reply, Stopped, Turn, converse};
+    }
+
+    /// Plans of tools: made, checked and turned into a graph.
+    pub mod planner {
+        #[doc(hidden)]
+        pub use ::flow::planner::*;
+        pub use ::flow::planner::{
+            Plan, Planner, Request, ToolRequest, orders, plan, plan_with_model, to_dag, validate,
+        };
+    }
+}
+
+/// Gates: verdicts on commands, uses of tools and changes, as pure functions of a subject and a policy.
+pub mod gate {
+    #[doc(hidden)]
+    pub use ::gate::*;
+    pub use ::gate::{Decision, GateResult, Rules, Verdict, evaluate_command, evaluate_tool_use};
+}
+
 /// Language models: a typed request in, ordered events and a checked reply out; and [`toolkit`], for what a reply proposes.
 ///
 /// The service knows nothing of what stands above it. This is where a program finds both.
 pub mod llm {
+    #[doc(no_inline)]
     pub use crate::face::toolkit;
+    #[doc(hidden)]
     pub use ::llm::*;
+    pub use ::llm::{
+        Finish, LlmClient, LlmClientConfig, LlmHandle, LlmRequest, LlmRequestBuilder, LlmStream, LlmStreamEvent,
+        Message, Model, Orchestrator, Reply, Retry, Role, Sampling, Service, Timeouts, Tool, ToolCall, ToolChoice,
+        Transport, Usage, client, parse_as, parse_plan, plan_schema,
+    };
 }
 
 /// Micro-edits: requests, handles and outcomes as data, and the toolkit that makes them.
 pub mod edit {
     pub use crate::face::toolkit::micro::{MicroChangeToolkit, Target};
     pub use ::service::edit::{EditOutcome, EditStatus};
+    #[doc(hidden)]
     pub use base::micro::*;
+    pub use base::micro::{Edit, Find, Handle};
 }
 
 /// A request to the host.
@@ -580,11 +653,14 @@ pub use self::system::process::Program;
 /// ```
 pub use self::system::workspace::Workspace;
 
-pub use self::{
-    face::{
-        adapter::Adapter,
-        entry,
-        toolkit::{self, Toolkit, micro::MicroChangeToolkit},
-    },
-    service::{apply, prompt},
+/// Prompts that are composed of parts and fit a model's window.
+pub mod prompt {
+    #[doc(hidden)]
+    pub use ::service::prompt::*;
+    pub use ::service::prompt::{Composed, Part, compose};
+}
+
+pub use self::face::{
+    adapter::Adapter,
+    toolkit::{self, Toolkit, micro::MicroChangeToolkit},
 };

@@ -2,6 +2,7 @@
 //!
 //! The program's own call is the decision: no confirmation is asked for, and only the gates can stop it.
 
+#[doc(hidden)]
 pub mod micro;
 
 use std::path::{Path, PathBuf};

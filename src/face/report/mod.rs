@@ -1,6 +1,6 @@
 //! The report of a run: what was asked, decided, changed, verified and spent, from its record alone.
 //!
-//! [`Report::of`] reads the record and makes plain data of it; [`text`] and [`page`] render that. Nothing here runs, asks or
+//! [`Report::of`] reads the record and makes plain data of it; `text` and `page` render that. Nothing here runs, asks or
 //! writes anything. The same record gives the same bytes. Everything that it takes from the record or its packs passes the one
 //! redactor, and is shown escaped: a record may come from elsewhere.
 
