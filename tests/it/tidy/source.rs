@@ -105,6 +105,7 @@ impl Source {
         let mut all = Vec::new();
         let mut read = 0;
         let own = self.modules_in_scope();
+        let foreign = self.foreign_imports();
         for found in pattern(r"\b([a-z_]+)\s*::").captures_iter(&self.code) {
             let start = found.get(0).expect("a match").start();
             let Some(base) = self.base(&found[1], start) else { continue };
@@ -112,7 +113,8 @@ impl Source {
             let before = self.code[..start].trim_end();
             let is_rooted = before.strip_suffix("::").is_some_and(|before| !before.ends_with(is_of_a_name));
             let is_inner = start < read || before.ends_with("::") && !is_rooted || before.ends_with("(in");
-            if is_inner || !is_rooted && own.iter().any(|name| *name == &found[1]) {
+            let is_of_others = foreign.iter().any(|import| import.contains(&start));
+            if is_inner || is_of_others || !is_rooted && own.iter().any(|name| *name == &found[1]) {
                 continue;
             }
             let mut paths = Vec::new();
@@ -125,12 +127,21 @@ impl Source {
 
     /// The names of crates that stand for modules in this file, since it declares or imports such a module.
     fn modules_in_scope(&self) -> Vec<&'static str> {
-        let imports = pattern(r"\b(?:use\s+(?:crate|super|self)\b[^;]*;|mod\s+\w+\s*[;{])");
+        let imports = pattern(r"\b(?:use\s+[^;]*;|mod\s+\w+\s*[;{])");
         let ends = pattern(r"\b([a-z_]+)\s*(?:[;,{}]|::\s*\{\s*self\b)");
         let text = imports.find_iter(&self.code).map(|found| found.as_str());
         let last: BTreeSet<&str> =
             text.flat_map(|text| ends.captures_iter(text)).filter_map(|found| Some(found.get(1)?.as_str())).collect();
         CRATES.iter().map(|(name, _)| *name).filter(|name| last.contains(name)).collect()
+    }
+
+    /// The imports from crates that are not of the workspace; a module of theirs may be called like a crate.
+    fn foreign_imports(&self) -> Vec<Range<usize>> {
+        let imports = pattern(r"\buse\s+(?:::)?(\w+)\b[^;]*;");
+        let is_foreign =
+            |word: &str| !matches!(word, "crate" | "super" | "self") && !CRATES.iter().any(|(name, _)| *name == word);
+        let range = |found: regex::Captures<'_>| is_foreign(&found[1]).then(|| found.get(0).map(|all| all.range()));
+        imports.captures_iter(&self.code).filter_map(|found| range(found)?).collect()
     }
 
     /// The module that the first word of a path names, from `src/`; none if that is a module or a crate of others.
