@@ -222,20 +222,41 @@ fn every_workflow_file_installs_a_release_in_the_same_way() {
     assert!(steps.iter().all(|(_, command)| *command == steps[0].1), "{steps:?}");
 }
 
-#[test]
-fn the_crate_has_what_it_is_made_of_and_no_fixtures() {
+/// The files of a package, a line each.
+fn listed_in_package(package: &str) -> String {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(repository::root()).args([
         "package",
         "--list",
-        "--package",
-        "nrv",
         "--allow-dirty",
         "--offline",
         "--quiet",
+        "--package",
     ]);
-    let output = cargo.output().unwrap();
-    let listed = String::from_utf8(output.stdout).unwrap();
+    let output = cargo.arg(package).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Crates include files from the top of the repository, to which links in their folders lead.
+#[test]
+fn packages_have_what_their_links_lead_to() {
+    let included = [
+        ("nrv-host", "life/init/migrate_links.rhai"),
+        ("nrv-script", "scripts/migrate_links.rhai"),
+        ("nrv-script", "stdlib/agents.rhai"),
+        ("nrv-service", "prompt/templates/prompt.jinja"),
+    ];
+    for (package, file) in included {
+        let listed = listed_in_package(package);
+        assert!(listed.lines().any(|path| path == file), "{package} lacks {file}: {listed}");
+        assert!(listed.lines().all(|path| !path.contains(".test/") && !path.contains(".llm/")), "{listed}");
+    }
+}
+
+#[test]
+fn the_crate_has_what_it_is_made_of_and_no_fixtures() {
+    let listed = listed_in_package("nrv");
     let mut bytes = 0;
     for path in listed.lines() {
         let size = fs::metadata(repository::root().join(path)).map_or(0, |file| file.len());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::source::CRATES;
 use crate::repository;
 
 /// Crates that both the readers of proposers and those of verifiers use, each with the reason.
@@ -16,6 +17,44 @@ const SHARED: &[(&str, &str)] = &[
         "the grammars of languages, of which there is one each; the rules over their trees are written twice",
     ),
 ];
+
+/// The crates of the workspace that each one uses. A floor uses only those before it, and services don't know each other.
+const USES: &[(&str, &[&str])] = &[
+    ("base", &[]),
+    ("format", &["base"]),
+    ("audit", &["base"]),
+    ("system", &["base"]),
+    ("record", &["base", "system"]),
+    ("gate", &["base", "system"]),
+    ("llm", &["base", "system"]),
+    ("adapter", &["audit", "base", "format", "system"]),
+    ("service", &["base", "format", "system"]),
+    ("host", &["adapter", "base", "gate", "llm", "record", "service", "system"]),
+    ("flow", &["base", "host", "system"]),
+    ("script", &["adapter", "audit", "base", "flow", "format", "host", "service", "system"]),
+];
+
+/// Cargo refuses an edge that no manifest has; this refuses a manifest with a new edge, and one that a list has forgotten.
+#[test]
+fn every_crate_is_known_and_uses_only_those_below_it() {
+    let names: Vec<&str> = CRATES.iter().map(|(name, _)| *name).collect();
+    let root: toml_edit::DocumentMut =
+        repository::text("Cargo.toml").expect("UTF-8").parse().expect("cargo has read it");
+    for (name, folder) in CRATES {
+        let folder = format!("src/{}", folder.join("/"));
+        for list in ["members", "default-members"] {
+            let mut members = root["workspace"][list].as_array().expect("a list").iter();
+            assert!(members.any(|member| member.as_str() == Some(&folder)), "`{list}` lacks `{folder}`");
+        }
+        let used: Vec<String> = dependencies(&format!("{folder}/Cargo.toml")).into_iter().collect();
+        let used: Vec<&str> = used.iter().map(String::as_str).filter(|used| names.contains(used)).collect();
+        let stated = USES.iter().find(|(of, _)| of == name).map(|(_, uses)| uses.to_vec());
+        assert_eq!(stated, Some(used), "`{name}`");
+    }
+    let files = repository::files();
+    let manifests = files.iter().filter(|path| path.starts_with("src/") && path.ends_with("/Cargo.toml"));
+    assert_eq!(manifests.count(), names.len());
+}
 
 /// The names in `[dependencies]` of a crate.
 fn dependencies(manifest: &str) -> BTreeSet<String> {

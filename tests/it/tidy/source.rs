@@ -128,7 +128,8 @@ impl Source {
     /// The names of crates that stand for modules in this file, since it declares or imports such a module.
     fn modules_in_scope(&self) -> Vec<&'static str> {
         let imports = pattern(r"\b(?:use\s+[^;]*;|mod\s+\w+\s*[;{])");
-        let ends = pattern(r"\b([a-z_]+)\s*(?:[;,{}]|::\s*\{\s*self\b)");
+        // `use script::{self}` names the crate itself.
+        let ends = pattern(r"(?:\buse\s+[a-z_]+\s*::\s*\{\s*self\b)|\b([a-z_]+)\s*(?:[;,{}]|::\s*\{\s*self\b)");
         let text = imports.find_iter(&self.code).map(|found| found.as_str());
         let last: BTreeSet<&str> =
             text.flat_map(|text| ends.captures_iter(text)).filter_map(|found| Some(found.get(1)?.as_str())).collect();
