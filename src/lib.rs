@@ -3,15 +3,15 @@
 //! A script says *what* is to change. The host decides whether it may, writes all files or none, has the result measured by
 //! another process, and can undo it exactly. Everything that a run asked, was answered and changed stands in its record.
 //!
-//! The modules are floors. Each uses only the floors below it:
+//! [`run_file`] runs a script and is all that most programs need. [`Host::perform`] makes one [`Call`] of a run without a script.
+//! The modules hold what else a program may need:
 //!
-//! - [`face`]: the command line, reports and [`toolkit`]. A request becomes calls, and a reply becomes text.
-//! - [`script`]: everything about Rhai. [`run_file`] runs a script and is all that most programs need.
-//! - [`host`]: the door. [`Host::perform`] judges, pays for, answers and records every [`Call`] of a run.
-//! - [`service`]: adapters, diffs, commands, gates, language models, prompts. They compute and perform nothing.
-//! - [`record`]: the chain of events of a run, its packs, and their verification.
-//! - [`system`]: the sole owners of one effect each, such as the tree, processes and sockets.
-//! - [`base`]: plain data, such as [`Error`], [`RepoPath`] and [`ChangeSet`].
+//! - [`adapter`]: tools of your own whose changes are verified.
+//! - [`apply`], [`edit`], [`toolkit`]: diffs, micro-edits and plans from Rust, each application a run of its own.
+//! - [`entry`]: the processes of nrv, which your program becomes when it is asked to.
+//! - [`flow`]: planners, graphs and agents.
+//! - [`gate`]: verdicts without a run.
+//! - [`llm`], [`prompt`]: requests to language models, and the prompts for them.
 //!
 //! # In a program of your own
 //!
@@ -58,97 +58,6 @@ pub use ::script;
 pub use ::service;
 #[doc(hidden)]
 pub use ::system;
-
-/// What an adapter of a program is made of: the context that it reads by, its contract, and the evidence of its verifier.
-pub mod adapter {
-    pub use ::adapter::Context;
-    #[doc(hidden)]
-    pub use ::adapter::*;
-
-    /// What an adapter is given and what it answers.
-    pub mod contract {
-        #[doc(hidden)]
-        pub use ::adapter::contract::*;
-        pub use ::adapter::contract::{
-            Baseline, Constraints, Counted, Counts, FileHash, Finding, Invocation, Mode, Proposal, Skipped, Target,
-        };
-    }
-
-    /// What a verifier measures, and what it finds.
-    pub mod evidence {
-        #[doc(hidden)]
-        pub use ::adapter::evidence::*;
-        pub use ::adapter::evidence::{Evidence, Examined, Found, Measured};
-    }
-}
-
-/// Change sets made of diffs and whole files.
-pub mod apply {
-    #[doc(hidden)]
-    pub use ::service::apply::*;
-    pub use ::service::apply::{AppliedHunk, ApplyOptions, ApplyOutcome, ApplyStatus, ApplyStrategy};
-}
-
-/// A program becomes one of nrv's own processes here, before its `main` does anything else.
-pub mod entry {
-    #[doc(hidden)]
-    pub use crate::face::entry::*;
-    pub use crate::face::entry::{THREAD, main_if_requested, main_if_requested_with};
-}
-
-/// Protocols above the door: planners, graphs of calls, and agents.
-pub mod flow {
-    #[doc(hidden)]
-    pub use ::flow::*;
-    pub use ::flow::{Door, RunDoor, graph};
-
-    /// A model that works by tools of the host.
-    pub mod agent {
-        #[doc(hidden)]
-        pub use ::flow::agent::*;
-        pub use ::flow::agent::{Action, ActionHandler, Conversation, Conversed, Reply, Stopped, Turn, converse};
-    }
-
-    /// Plans of tools: made, checked and turned into a graph.
-    pub mod planner {
-        #[doc(hidden)]
-        pub use ::flow::planner::*;
-        pub use ::flow::planner::{
-            Plan, Planner, Request, ToolRequest, orders, plan, plan_with_model, to_dag, validate,
-        };
-    }
-}
-
-/// Gates: verdicts on commands, uses of tools and changes, as pure functions of a subject and a policy.
-pub mod gate {
-    #[doc(hidden)]
-    pub use ::gate::*;
-    pub use ::gate::{Decision, GateResult, Rules, Verdict, evaluate_command, evaluate_tool_use};
-}
-
-/// Language models: a typed request in, ordered events and a checked reply out; and [`toolkit`], for what a reply proposes.
-///
-/// The service knows nothing of what stands above it. This is where a program finds both.
-pub mod llm {
-    #[doc(no_inline)]
-    pub use crate::face::toolkit;
-    #[doc(hidden)]
-    pub use ::llm::*;
-    pub use ::llm::{
-        Finish, LlmClient, LlmClientConfig, LlmHandle, LlmRequest, LlmRequestBuilder, LlmStream, LlmStreamEvent,
-        Message, Model, Orchestrator, Reply, Retry, Role, Sampling, Service, Timeouts, Tool, ToolCall, ToolChoice,
-        Transport, Usage, client, parse_as, parse_plan, plan_schema,
-    };
-}
-
-/// Micro-edits: requests, handles and outcomes as data, and the toolkit that makes them.
-pub mod edit {
-    pub use crate::face::toolkit::micro::{MicroChangeToolkit, Target};
-    pub use ::service::edit::{EditOutcome, EditStatus};
-    #[doc(hidden)]
-    pub use base::micro::*;
-    pub use base::micro::{Edit, Find, Handle};
-}
 
 /// A request to the host.
 ///
@@ -572,6 +481,32 @@ pub use self::script::Invocation;
 /// ```
 pub use self::script::resume;
 
+/// Rejects what a run waits for, and undoes the run.
+///
+/// ```no_run
+/// use nrv::{Context, Options, Ruling, Silent, Workspace};
+///
+/// let workspace = Workspace::open(std::path::Path::new("."))?;
+/// let context = Context::new(workspace, Options::default())?;
+/// let ruling = Ruling { id: "c1".to_owned(), ..Ruling::default() };
+/// let finished = nrv::reject(&context, "20260101-000000-1-a", &ruling, &mut Silent)?;
+/// println!("{}", finished.sentence());
+/// # Ok::<(), nrv::Error>(())
+/// ```
+pub use self::host::reject;
+
+/// Providers of the program's own, by name.
+///
+/// ```
+/// use nrv::{Options, Orchestrators, llm::Heuristic};
+///
+/// let orchestrators = Orchestrators::default().with("own", Heuristic::new([])?);
+/// let options = Options { orchestrators, ..Options::default() };
+/// # drop(options);
+/// # Ok::<(), nrv::Error>(())
+/// ```
+pub use self::host::Orchestrators;
+
 /// Loads a script of a workspace, checks its arguments against its header, and runs it:
 ///
 /// ```
@@ -653,14 +588,8 @@ pub use self::system::process::Program;
 /// ```
 pub use self::system::workspace::Workspace;
 
-/// Prompts that are composed of parts and fit a model's window.
-pub mod prompt {
-    #[doc(hidden)]
-    pub use ::service::prompt::*;
-    pub use ::service::prompt::{Composed, Part, compose};
-}
-
 pub use self::face::{
     adapter::Adapter,
+    modules::{adapter, apply, edit, entry, flow, gate, llm, prompt},
     toolkit::{self, Toolkit, micro::MicroChangeToolkit},
 };

@@ -7,5 +7,6 @@ pub mod cli;
 pub mod entry;
 pub mod fleet;
 pub mod mcp;
+pub mod modules;
 pub mod report;
 pub mod toolkit;

@@ -20,15 +20,18 @@ use service::apply::{ApplyOptions, ApplyOutcome, ApplyStrategy};
 use system::workspace::Workspace;
 
 /// The error of applying; nothing was applied.
+#[doc(hidden)]
 pub type ApplyError = Error;
 
 /// The error of a text that is no plan.
+#[doc(hidden)]
 pub type PlanError = Error;
 
 /// A command, run without a shell.
 pub type CommandOptions = Run;
 
 /// The error of running commands.
+#[doc(hidden)]
 pub type ExecError = Error;
 
 /// The outcome of a command.

@@ -1,4 +1,4 @@
-//! Every name that the library exports has an example in its documentation.
+//! Every name that the library exports at its root has an example in its documentation.
 
 use crate::repository;
 
@@ -46,7 +46,7 @@ fn documented(path: &str) -> Vec<(String, bool)> {
 }
 
 #[test]
-fn every_exported_name_has_an_example() {
+fn every_name_at_the_root_has_an_example() {
     let files = repository::files();
     let names = exported();
     let documented = [documented("src/lib.rs"), documented("src/face/adapter.rs")].concat();
