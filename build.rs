@@ -7,7 +7,9 @@ use std::env;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let is = |name, value| env::var(name).is_ok_and(|set| set == value);
-    if is("PROFILE", "debug") && is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
+    let is_static = env::var("CARGO_CFG_TARGET_FEATURE").is_ok_and(|set| set.split(',').any(|one| one == "crt-static"));
+    let is_gnu = is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu");
+    if is("PROFILE", "debug") && is_gnu && !is_static {
         println!("cargo::rustc-link-arg=-no-pie");
     }
 }
