@@ -11,7 +11,7 @@ pub mod adapter {
         #[doc(hidden)]
         pub use ::adapter::contract::*;
         pub use ::adapter::contract::{
-            Baseline, Constraints, Counted, Counts, FileHash, Finding, Invocation, Mode, Proposal, Skipped, Target,
+            Baseline, Counted, Counts, Failure, FileHash, Invocation, Mode, Proposal, Target,
         };
     }
 
@@ -19,7 +19,7 @@ pub mod adapter {
     pub mod evidence {
         #[doc(hidden)]
         pub use ::adapter::evidence::*;
-        pub use ::adapter::evidence::{Evidence, Examined, Found, Measured};
+        pub use ::adapter::evidence::{Evidence, Examined, Measured};
     }
 }
 
@@ -111,7 +111,7 @@ pub mod gate {
     };
 }
 
-/// Language models: a typed request in, ordered events and a checked reply out; and [`toolkit`], for what a reply proposes.
+/// Language models: a typed request in, ordered events and a checked reply out; and `toolkit`, for what a reply proposes.
 ///
 /// The service knows nothing of what stands above it. This is where a program finds both.
 pub mod llm {
