@@ -1,5 +1,5 @@
-//! Links unoptimised programs at a fixed address. One that can lie anywhere has half a million addresses to mend at each start, which
-//! takes two thirds of it; tests start thousands. Optimised programs stay as they are.
+//! Links debug programs at a fixed address. A position-independent debug build relocates half a million addresses at each start, which
+//! takes two thirds of the start, and tests start thousands of programs. Release builds stay position-independent.
 #![expect(clippy::disallowed_methods, reason = "cargo tells a build script by variables")]
 
 use std::env;

@@ -1,4 +1,4 @@
-//! The modules of the library: each shows the names of a floor that programs need, and has the others, hidden.
+//! The public modules of the library. Each documents the names that programs need, and re-exports the rest as hidden.
 
 /// Adapters of your own: the context that they read by, their contract, and the evidence of their verifier.
 pub mod adapter {
@@ -113,7 +113,7 @@ pub mod gate {
 
 /// Language models: a typed request in, ordered events and a checked reply out; and `toolkit`, for what a reply proposes.
 ///
-/// The service knows nothing of what stands above it. This is where a program finds both.
+/// The toolkit uses the host and the models do not, so they are separate crates inside.
 pub mod llm {
     #[doc(no_inline)]
     pub use crate::face::toolkit;

@@ -393,7 +393,7 @@ fn every_error_code_is_documented_with_its_exit_code() {
 }
 
 #[test]
-fn the_sources_use_every_floorthat_the_design_builds_on() {
+fn the_sources_use_every_crate_that_the_design_builds_on() {
     let sources = sources();
     let unused = FOUNDATIONS.iter().filter(|name| !sources.iter().any(|source| names_crate(source, name).is_some()));
     none(&unused.map(|name| format!("no file uses `{name}`")).collect::<Vec<_>>());

@@ -48,6 +48,8 @@ fn every_crate_is_known_and_uses_only_those_below_it() {
         }
         let used: Vec<String> = dependencies(&format!("{folder}/Cargo.toml")).into_iter().collect();
         let used: Vec<&str> = used.iter().map(String::as_str).filter(|used| names.contains(used)).collect();
+        let below = &names[..names.iter().position(|other| other == name).expect("it is listed")];
+        assert!(used.iter().all(|used| below.contains(used)), "`{name}` uses {used:?}, which must be below it");
         let stated = USES.iter().find(|(of, _)| of == name).map(|(_, uses)| uses.to_vec());
         assert_eq!(stated, Some(used), "`{name}`");
     }
