@@ -33,9 +33,9 @@ try {
   console.error(`nrv: the package ${name} is not installed: nrv runs on Linux, on x64 and arm64; install without --omit=optional`)
   process.exit(1)
 }
-const child = spawn(program, process.argv.slice(2), { stdio: 'inherit' })
-// The program decides on the end; a terminal sends these to both.
+// The program decides on the end; a terminal sends these to both. One that comes while the program starts is held until it can be told.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+const child = spawn(program, process.argv.slice(2), { stdio: 'inherit' })
 child.on('error', (error) => {
   console.error(`nrv: ${error.message}`)
   process.exit(1)
