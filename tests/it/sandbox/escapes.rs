@@ -170,7 +170,8 @@ fn places() -> Vec<Cage> {
 /// Tries all of them at once; returns the confinement and the ways that worked.
 #[track_caller]
 fn tried(cage: &Cage, ways: &[&str]) -> (Value, Vec<String>) {
-    let mut script = String::new();
+    // Ways name folders without quotes.
+    let mut script = "IFS=\n".to_owned();
     for (at, way) in ways.iter().enumerate() {
         script += &format!("( {way} ) > /dev/null 2>&1 < /dev/null && echo way {at}\n");
     }

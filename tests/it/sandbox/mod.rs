@@ -40,7 +40,7 @@ struct Cage {
 impl Cage {
     /// Makes it in a folder that programs see, and so have to be kept from.
     fn new() -> Self {
-        static SEEN: LazyLock<PathBuf> = LazyLock::new(seen);
+        static SEEN: LazyLock<PathBuf> = LazyLock::new(|| seen(|_| true));
         Cage::in_folder(&SEEN)
     }
 
@@ -163,17 +163,18 @@ impl Cage {
     }
 }
 
-/// The folder of cargo for files of tests, or another one if programs have folders of their own in its place.
-fn seen() -> PathBuf {
+/// The folder of cargo for files of tests, or another one if programs have folders of their own in its place. Its path fits.
+fn seen(fits: impl Fn(&Path) -> bool) -> PathBuf {
     let is_seen = |folder: &PathBuf| {
         let real = folder.canonicalize();
         let is_private = |real: &Path| ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|place| real.starts_with(place));
-        real.is_ok_and(|real| !is_private(&real) && tempfile::tempdir_in(real).is_ok())
+        fits(folder) && real.is_ok_and(|real| !is_private(&real) && tempfile::tempdir_in(real).is_ok())
     };
     let own = crate::repository::temporary().to_owned();
     let home = std::env::var_os("HOME").unwrap_or_default();
     let others = ["/srv".into(), "/opt".into(), "/usr/local".into(), PathBuf::from(home)];
-    [own.clone()].into_iter().chain(others).find(is_seen).unwrap_or(own)
+    let real = own.canonicalize().ok();
+    [own.clone()].into_iter().chain(real).chain(others).find(is_seen).unwrap_or(own)
 }
 
 fn nrv() -> Program {

@@ -19,11 +19,11 @@ use crate::support::site::wait_until;
 
 /// A tree of processes that ignores everything that can be ignored: it forks, leaves its group and session, holds the pipes.
 /// Each writes a line again and again, and holds a pipe open as long as it lives, at most as long as the test.
-const STUBBORN: &str = "trap '' TERM HUP INT; exec 9> $ALIVE/held; \
-    beat() { trap '' TERM HUP INT; while [ -e $ALIVE ]; do echo $1 >> $ALIVE/beat; sleep 0.02; done; }; \
+const STUBBORN: &str = "trap '' TERM HUP INT; exec 9> \"$ALIVE/held\"; \
+    beat() { trap '' TERM HUP INT; while [ -e \"$ALIVE\" ]; do echo $1 >> \"$ALIVE/beat\"; sleep 0.02; done; }; \
     beat child & \
     (beat orphan &) ; \
-    (setsid sh -c 'trap \"\" TERM HUP INT; (while [ -e $ALIVE ]; do echo session >> $ALIVE/beat; sleep 0.02; done) & :' &) ; \
+    (setsid sh -c 'trap \"\" TERM HUP INT; (while [ -e \"$ALIVE\" ]; do echo session >> \"$ALIVE/beat\"; sleep 0.02; done) & :' &) ; \
     echo started; ";
 
 /// The cages in which trees of processes are tried, each with a folder of its own to write to, and the end of the pipe in it.
