@@ -10,20 +10,20 @@ pub(super) const FORMAT: u32 = 1;
 /// The description of an export.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct About {
-    pub format: u32,
-    pub run: String,
+pub(super) struct About {
+    pub(super) format: u32,
+    pub(super) run: String,
     /// False if what holds contents of files was left out.
-    pub contents: bool,
-    pub head: Head,
+    pub(super) contents: bool,
+    pub(super) head: Head,
     /// Other files that were left out, since they show a secret.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub withheld: Vec<String>,
+    pub(super) withheld: Vec<String>,
 }
 
 impl About {
     /// True for a record file that is not in the export.
-    pub fn lacks(&self, name: &str) -> bool {
+    pub(super) fn lacks(&self, name: &str) -> bool {
         !self.contents && (holds_contents(name) || self.withheld.iter().any(|withheld| withheld == name))
     }
 }

@@ -57,7 +57,7 @@ impl RunFolder {
     }
 
     /// Returns the description of the export from which the record was imported; none if it was not imported.
-    pub fn export(&self) -> Result<Option<About>, Error> {
+    pub(super) fn export(&self) -> Result<Option<About>, Error> {
         let Some(file) = self.open_file(EXPORT)? else { return Ok(None) };
         Ok(serde_json::from_reader(file.take(MAX_ABOUT)).ok())
     }

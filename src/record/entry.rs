@@ -60,7 +60,7 @@ struct Raw<'l> {
 
 impl Record {
     /// Reads a line of a chain.
-    pub fn parse(line: &[u8]) -> Result<Self, serde_json::Error> {
+    pub(super) fn parse(line: &[u8]) -> Result<Self, serde_json::Error> {
         let Raw { seq, position, at, kind, data, files, volatile, prev, hash } = serde_json::from_slice(line)?;
         let event = Event::read(&kind, data.get(), volatile.map(RawValue::get));
         let (data, volatile) = (data.get().into(), volatile.map(|volatile| volatile.get().into()));
@@ -128,7 +128,7 @@ impl Record {
     }
 
     /// The name of the exact data, if the record names it.
-    pub fn exact(&self) -> Option<Value> {
+    pub(super) fn exact(&self) -> Option<Value> {
         if !self.event.is_exact() || !self.data.contains(EXACT) {
             return None;
         }
@@ -196,11 +196,11 @@ impl Note {
 /// An event as JSON, from which secrets are taken before it is recorded.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    pub position: String,
-    pub kind: Kind,
-    pub data: Value,
-    pub volatile: Value,
-    pub files: Vec<FileRef>,
+    pub(super) position: String,
+    pub(super) kind: Kind,
+    pub(super) data: Value,
+    pub(super) volatile: Value,
+    pub(super) files: Vec<FileRef>,
 }
 
 impl Draft {

@@ -197,7 +197,7 @@ impl Runs {
     }
 
     /// A folder in which a run's record is put together before it takes its place; what an earlier try left is removed.
-    pub fn stage(&self, id: &str) -> Result<RunFolder, Error> {
+    pub(super) fn stage(&self, id: &str) -> Result<RunFolder, Error> {
         self.prepare()?;
         let run = RunFolder { id: id.to_owned(), folder: self.folder.join(format!(".import-{id}")) };
         if run.folder.exists() {
@@ -208,7 +208,7 @@ impl Runs {
     }
 
     /// Puts a staged record in its place, where none is, or one of the same run that lacks the contents which this has.
-    pub fn place(&self, staged: &RunFolder, has_contents: bool) -> Result<RunFolder, Error> {
+    pub(super) fn place(&self, staged: &RunFolder, has_contents: bool) -> Result<RunFolder, Error> {
         let run = RunFolder { id: staged.id.clone(), folder: self.folder.join(&staged.id) };
         if fs::symlink_metadata(&run.folder).is_err() {
             fs::rename(&staged.folder, &run.folder).map_err(|error| failed(&run.folder, &error))?;
@@ -458,7 +458,7 @@ impl RunFolder {
     }
 
     /// Removes a record file.
-    pub fn remove_file(&self, name: &str) -> Result<(), Error> {
+    pub(super) fn remove_file(&self, name: &str) -> Result<(), Error> {
         let path = self.folder.join(name);
         fs::remove_file(&path).map_err(|error| failed(&path, &error))
     }

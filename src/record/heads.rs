@@ -52,7 +52,7 @@ struct Line {
 #[derive(Debug, Default)]
 pub(super) struct HeadsOf {
     /// The latest.
-    pub last: Option<Head>,
+    pub(super) last: Option<Head>,
     /// True if the last line that names the run is no head of it.
     pub(super) is_damaged: bool,
 }

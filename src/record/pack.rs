@@ -38,9 +38,9 @@ pub const REPLIES: &str = "packs/replies";
 #[derive(Debug, Default)]
 pub struct Pack {
     file: Option<File>,
-    pub places: BTreeMap<Sha256, (u64, usize)>,
+    pub(super) places: BTreeMap<Sha256, (u64, usize)>,
     /// Where the last whole frame ends.
-    pub length: u64,
+    pub(super) length: u64,
 }
 
 impl RunFolder {
@@ -112,7 +112,7 @@ impl Pack {
     }
 
     /// As `value_of`; none if the pack does not hold it.
-    pub fn known(&self, recorded: &Value) -> Result<Option<Value>, Error> {
+    pub(super) fn known(&self, recorded: &Value) -> Result<Option<Value>, Error> {
         let is_missing = named(recorded).is_some_and(|hash| !self.places.contains_key(&hash));
         if is_missing { Ok(None) } else { self.value_of(recorded).map(Some) }
     }

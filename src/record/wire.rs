@@ -9,15 +9,15 @@ use crate::file_ref::FileRef;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wire {
-    pub seq: u64,
-    pub position: String,
-    pub at: String,
-    pub kind: String,
-    pub data: Value,
+    pub(super) seq: u64,
+    pub(super) position: String,
+    pub(super) at: String,
+    pub(super) kind: String,
+    pub(super) data: Value,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<FileRef>,
+    pub(super) files: Vec<FileRef>,
     #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub volatile: Value,
-    pub prev: String,
-    pub hash: String,
+    pub(super) volatile: Value,
+    pub(super) prev: String,
+    pub(super) hash: String,
 }

@@ -18,16 +18,16 @@ const DEEPEST: usize = 512;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     /// Entries of trees.
-    pub entries: u64,
+    pub(super) entries: u64,
     /// Bytes of contents.
-    pub bytes: u64,
+    pub(super) bytes: u64,
 }
 
 /// The files of the difference, sorted by path.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    pub removed: Vec<Side>,
-    pub added: Vec<Side>,
+    pub(super) removed: Vec<Side>,
+    pub(super) added: Vec<Side>,
 }
 
 /// An end of the walk before the last commit.

@@ -16,14 +16,14 @@ use base::error::Error;
 
 /// A readable repository.
 pub(super) struct Opened {
-    pub place: Place,
-    pub settings: Settings,
-    pub repository: gix::Repository,
-    pub index: gix::index::File,
+    pub(super) place: Place,
+    pub(super) settings: Settings,
+    pub(super) repository: gix::Repository,
+    pub(super) index: gix::index::File,
     /// The number of files in the index before further examination.
-    pub tracked: usize,
+    pub(super) tracked: usize,
     /// The given folder, below the work tree; empty for the work tree itself.
-    pub prefix: PathBuf,
+    pub(super) prefix: PathBuf,
 }
 
 impl Opened {

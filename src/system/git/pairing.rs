@@ -20,8 +20,8 @@ const KEPT: usize = 4;
 /// A file that a commit removes or adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Side {
-    pub path: BString,
-    pub id: ObjectId,
+    pub(super) path: BString,
+    pub(super) id: ObjectId,
 }
 
 /// The contents of files; none for one that can't be read or is too long.

@@ -34,11 +34,11 @@ pub(super) struct Place {
     /// The folder or file `.git` in the work tree.
     pub(super) dot_git: PathBuf,
     /// The folder that holds it.
-    pub work: PathBuf,
+    pub(super) work: PathBuf,
     /// The folder with `HEAD` and the index.
-    pub own: PathBuf,
+    pub(super) own: PathBuf,
     /// The folder with the configuration, references and objects; another one in a linked work tree.
-    pub common: PathBuf,
+    pub(super) common: PathBuf,
 }
 
 impl Place {

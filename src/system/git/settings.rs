@@ -67,11 +67,11 @@ pub(super) struct Settings {
     /// True if only a part of the files is checked out.
     pub(super) sparse: bool,
     /// True if missing objects could be fetched, which is not done.
-    pub partial: bool,
+    pub(super) partial: bool,
     /// The folder in which git looks for hooks, if a setting names one.
-    pub hooks: Option<String>,
+    pub(super) hooks: Option<String>,
     /// The filters with programs in the configuration.
-    pub filters: BTreeSet<String>,
+    pub(super) filters: BTreeSet<String>,
 }
 
 /// Reads them: the system's file, the user's with its includes, and the repository's, which may include nothing.

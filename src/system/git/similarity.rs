@@ -16,7 +16,7 @@ const SEARCHED: usize = 8000;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pieces {
     /// The length of the content.
-    pub length: u64,
+    pub(super) length: u64,
     /// Each hash with the number of bytes of its pieces, in the order of the hashes.
     counts: Vec<(u32, u64)>,
 }

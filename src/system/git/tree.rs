@@ -21,8 +21,8 @@ const MOST_PATHS: usize = 512 << 20;
 /// A file of a tree.
 #[derive(Clone, Debug)]
 pub(super) struct Listed {
-    pub path: BString,
-    pub id: ObjectId,
+    pub(super) path: BString,
+    pub(super) id: ObjectId,
     pub(super) mode: Mode,
 }
 

@@ -29,8 +29,8 @@ use base::{
 /// Untracked files, and folders that are repositories, relative to the work tree.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    pub files: Vec<BString>,
-    pub nested: Vec<BString>,
+    pub(super) files: Vec<BString>,
+    pub(super) nested: Vec<BString>,
 }
 
 struct Walk<'a> {

@@ -28,22 +28,22 @@ use base::{
 pub(super) struct Intent {
     /// The inodes of the root and of the run's folder, which identify tree and run. A journal that came with a repository, or
     /// was copied from elsewhere, is ignored.
-    pub place: [u64; 2],
+    pub(super) place: [u64; 2],
     /// True if the transaction undoes others.
-    pub undoes: bool,
+    pub(super) undoes: bool,
     /// The transaction's name, unique in its run.
-    pub transaction: String,
+    pub(super) transaction: String,
     /// The position in the run.
-    pub position: String,
+    pub(super) position: String,
     /// The files, in the order of their paths.
-    pub entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
     /// New folders for new files, outermost first.
-    pub folders: Vec<RepoPath>,
+    pub(super) folders: Vec<RepoPath>,
     /// The prefix of temporary names; entry `n` has `{prefix}{n}` beside its target, if it has one.
-    pub prefix: String,
+    pub(super) prefix: String,
     /// True if post-images are staged beside their targets and pre-images are copies: the pack is on another file system.
     /// Otherwise a post-image is staged in the pack, and is exchanged with its target.
-    pub apart: bool,
+    pub(super) apart: bool,
 }
 
 impl Intent {

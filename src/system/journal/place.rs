@@ -23,17 +23,17 @@ use base::{
 /// A name in an open folder.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
-    pub folder: BorrowedFd<'a>,
-    pub name: &'a str,
+    pub(super) folder: BorrowedFd<'a>,
+    pub(super) name: &'a str,
     /// The file that it belongs to; errors name it.
-    pub path: &'a RepoPath,
+    pub(super) path: &'a RepoPath,
 }
 
 /// The metadata of a file; two equal looks mean that nobody touched it in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     /// Kind, mode, length, times, identity.
-    pub metadata: Metadata,
+    pub(super) metadata: Metadata,
     owner: (u32, u32),
 }
 
@@ -54,9 +54,9 @@ pub(super) struct Original {
     /// None for a symbolic link, which is never opened.
     file: Option<File>,
     /// Its metadata before it was read.
-    pub look: Look,
+    pub(super) look: Look,
     /// The hash of its bytes, or of a link's target.
-    pub sha256: Sha256,
+    pub(super) sha256: Sha256,
 }
 
 impl Place<'_> {

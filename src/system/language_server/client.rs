@@ -92,7 +92,7 @@ pub struct Ends {
 /// A server that can be asked.
 pub struct Client<'c> {
     server: &'c str,
-    pub ends: Ends,
+    pub(super) ends: Ends,
     caller: Caller<'c>,
     settings: Map<String, Value>,
     frames: Frames,
@@ -100,14 +100,14 @@ pub struct Client<'c> {
     /// Tokens of work that the server does, as text.
     busy: BTreeSet<String>,
     /// The time since its last message.
-    pub heard: Stopwatch,
+    pub(super) heard: Stopwatch,
     /// The silence after which it is given up.
     patience: Duration,
     /// Bytes of answers to its own requests.
     answered: usize,
     encoding: Encoding,
     /// The files that the server was shown, with their texts.
-    pub open: BTreeMap<RepoPath, String>,
+    pub(super) open: BTreeMap<RepoPath, String>,
     /// True if it tells errors when it is asked.
     pub(super) has_diagnostics: bool,
 }
@@ -268,7 +268,7 @@ impl<'c> Client<'c> {
         Ok(found)
     }
 
-    pub fn place(&self, path: &RepoPath, at: usize) -> Result<Value, Error> {
+    pub(super) fn place(&self, path: &RepoPath, at: usize) -> Result<Value, Error> {
         let text = self.open.get(path).filter(|text| text.is_char_boundary(at));
         let text = text.ok_or_else(|| Error::new(Code::Internal, format!("`{path}` is not open")))?;
         let uri = edit::document(&self.ends.root, path).map_err(|why| self.failed(&why))?;
@@ -302,7 +302,7 @@ impl<'c> Client<'c> {
     }
 
     /// Sends a request and waits for its answer, while the server's own requests are answered. The inner error is the server's.
-    pub fn request(&mut self, method: &str, params: Value) -> Result<Result<Value, String>, Error> {
+    pub(super) fn request(&mut self, method: &str, params: Value) -> Result<Result<Value, String>, Error> {
         self.next += 1;
         let id = self.next;
         let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
@@ -389,7 +389,7 @@ impl<'c> Client<'c> {
         Ok(())
     }
 
-    pub fn tell(&self, method: &str, params: Value) {
+    pub(super) fn tell(&self, method: &str, params: Value) {
         let mut message = json!({"jsonrpc": "2.0", "method": method});
         if !params.is_null() {
             message["params"] = params;
@@ -402,12 +402,12 @@ impl<'c> Client<'c> {
         let _ = self.ends.outgoing.send(frame::written(message));
     }
 
-    pub fn read<T: DeserializeOwned>(&self, result: Value) -> Result<T, Error> {
+    pub(super) fn read<T: DeserializeOwned>(&self, result: Value) -> Result<T, Error> {
         serde_json::from_value(result).map_err(|error| self.failed(&format!("gave an answer of another form: {error}")))
     }
 
     /// The error of a server that does not do its work.
-    pub fn failed(&self, how: &str) -> Error {
+    pub(super) fn failed(&self, how: &str) -> Error {
         failed(self.server, how)
     }
 

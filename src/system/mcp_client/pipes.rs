@@ -24,7 +24,7 @@ pub struct Pipes {
     bytes: Vec<u8>,
     /// How many of them were searched for the end of a line.
     searched: usize,
-    pub watch: Arc<Watch>,
+    pub(super) watch: Arc<Watch>,
 }
 
 /// Takes the output of a server, on a thread of its own.

@@ -28,7 +28,7 @@ pub(super) type Clean<'a> = &'a dyn Fn(&str) -> String;
 
 /// The conduct of a server, for whoever asks it.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub(super) struct Watch {
     /// Bytes that came since the request.
     heard: AtomicU64,
     /// Values of the messages that came since the request.
@@ -40,28 +40,28 @@ pub struct Watch {
 
 /// The reason for which nothing more is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub(super) struct Fault {
     /// The deed of the server, as a phrase.
     pub(super) phrase: String,
     /// The remedy; none if there is none but another server.
-    pub hint: Option<&'static str>,
+    pub(super) hint: Option<&'static str>,
 }
 
 impl Watch {
     /// Begins a request.
-    pub fn reset(&self) {
+    pub(super) fn reset(&self) {
         for counter in [&self.heard, &self.values, &self.messages] {
             counter.store(0, Ordering::Relaxed);
         }
     }
 
     /// Begins a conversation: a refusal of a question that only other servers know is forgotten.
-    pub fn forgive(&self) {
+    pub(super) fn forgive(&self) {
         *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// The first fault.
-    pub fn fault(&self) -> Option<Fault> {
+    pub(super) fn fault(&self) -> Option<Fault> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -79,7 +79,7 @@ impl Watch {
     }
 
     /// Looks at the bytes of a message, all or the first of them. False, and a fault, if they are too many.
-    pub fn fits(&self, bytes: usize) -> bool {
+    pub(super) fn fits(&self, bytes: usize) -> bool {
         let is_bounded = bytes <= MESSAGE;
         if !is_bounded {
             self.blame(format!("wrote a message of more than {MESSAGE} bytes"), None);
@@ -93,7 +93,7 @@ impl Watch {
     }
 
     /// Counts a message before it is read. False, and a fault, if it is one too many, has too many values or is too deep.
-    pub fn admits(&self, text: &[u8]) -> bool {
+    pub(super) fn admits(&self, text: &[u8]) -> bool {
         let shape = Shape::of(text);
         let is_flat = shape.depth <= DEEPEST;
         if !is_flat {
@@ -105,7 +105,7 @@ impl Watch {
     }
 
     /// The message that a text is, cleaned; none, and a fault, if it is none.
-    pub fn message(&self, text: &[u8], clean: Option<Clean<'_>>) -> Option<ServerJsonRpcMessage> {
+    pub(super) fn message(&self, text: &[u8], clean: Option<Clean<'_>>) -> Option<ServerJsonRpcMessage> {
         if !self.admits(text) {
             return None;
         }

@@ -96,7 +96,7 @@ type Events = std::pin::Pin<Box<dyn Stream<Item = Result<Sse, SseError>> + Send>
 #[derive(Clone)]
 pub(super) struct Posts {
     pub(super) web: Arc<dyn Web>,
-    pub watch: Arc<Watch>,
+    pub(super) watch: Arc<Watch>,
 }
 
 impl StreamableHttpClient for Posts {

@@ -30,7 +30,7 @@ pub struct Entrusted {
 
 impl Entrusted {
     /// The tables of these settings; none if they start nothing and send nothing.
-    pub fn of(settings: &Settings) -> Result<Option<Self>, Error> {
+    pub(super) fn of(settings: &Settings) -> Result<Option<Self>, Error> {
         let providers: Map<String, Value> = (settings.llm.providers.iter())
             .filter_map(|(name, provider)| Some((name.clone(), table(provider)?)))
             .collect();

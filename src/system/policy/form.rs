@@ -45,7 +45,7 @@ fn millionths(amount: f64) -> Option<u64> {
 /// An error in a value: a phrase, and the index if an item of a list is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
-    pub item: Option<usize>,
+    pub(super) item: Option<usize>,
     pub(super) phrase: String,
 }
 

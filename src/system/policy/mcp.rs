@@ -10,7 +10,7 @@ const SERVERS: &str = "mcp.servers";
 
 impl McpServer {
     /// True if it is a program.
-    pub fn starts_program(&self) -> bool {
+    pub(super) fn starts_program(&self) -> bool {
         !self.command.is_empty()
     }
 }

@@ -15,9 +15,9 @@ use base::error::{self, Code, Error};
 
 /// The settings of a policy's file.
 pub(super) struct Parsed {
-    pub settings: Settings,
+    pub(super) settings: Settings,
     /// The line on which each key stands.
-    pub lines: BTreeMap<String, usize>,
+    pub(super) lines: BTreeMap<String, usize>,
 }
 
 /// Reads a whole file; `file` is its name in messages.

@@ -62,35 +62,35 @@ pub(super) enum Form {
 /// A key of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Column {
-    pub name: &'static str,
-    pub form: Form,
-    pub required: bool,
+    pub(super) name: &'static str,
+    pub(super) form: Form,
+    pub(super) required: bool,
     /// The purpose of the key, a sentence.
-    pub doc: &'static str,
+    pub(super) doc: &'static str,
 }
 
 /// A key that the policy knows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key {
     /// The tables and the key, joined with `.`.
-    pub path: &'static str,
+    pub(super) path: &'static str,
     /// The form of its value.
-    pub form: Form,
+    pub(super) form: Form,
     /// The purpose of the key, a sentence.
-    pub doc: &'static str,
+    pub(super) doc: &'static str,
     /// True if older policies do not have it.
-    pub later: bool,
+    pub(super) later: bool,
 }
 
 /// A table of the policy.
 #[derive(Debug)]
 pub(super) struct Table {
     /// Its place; empty for the file itself.
-    pub path: &'static str,
+    pub(super) path: &'static str,
     /// The purpose of the table, a sentence.
-    pub doc: &'static str,
+    pub(super) doc: &'static str,
     /// Its keys.
-    pub keys: &'static [Key],
+    pub(super) keys: &'static [Key],
 }
 
 /// A table of the policy, also one whose struct is declared elsewhere.
@@ -179,7 +179,7 @@ macro_rules! table {
             }
 
             /// Sets a limit.
-            pub fn set(&mut self, key: &str, limit: Option<u64>) {
+            pub(super) fn set(&mut self, key: &str, limit: Option<u64>) {
                 match key {
                     $(stringify!($field) => self.$field = limit,)*
                     _ => {}

@@ -32,7 +32,7 @@ const OPEN_FILES: u64 = 8;
 const OPEN_BY_READERS: u64 = 1024;
 
 /// Paths, and the rights beneath them.
-pub type Rule = (Vec<PathBuf>, BitFlags<AccessFs>);
+pub(super) type Rule = (Vec<PathBuf>, BitFlags<AccessFs>);
 
 /// Sandboxes the process of a script: no file, no network, no other process, bounded memory and processor time.
 ///

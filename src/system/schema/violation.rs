@@ -27,7 +27,7 @@ pub struct Violation {
 }
 
 impl Violation {
-    pub fn to_json(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         json!({"pointer": self.pointer, "keyword": self.keyword, "message": self.message})
     }
 }

@@ -40,11 +40,11 @@ enum Provider {
 /// A bucket that can be reached.
 #[derive(Debug)]
 pub(super) struct Reached {
-    pub store: Box<dyn ObjectStore>,
+    pub(super) store: Box<dyn ObjectStore>,
     /// The part of all keys that the address gives.
-    pub prefix: Path,
+    pub(super) prefix: Path,
     /// The texts that no message may show.
-    pub secrets: Vec<Secret>,
+    pub(super) secrets: Vec<Secret>,
 }
 
 /// Reaches the bucket of an address; none if the address is of no kind that is known. Nothing is sent yet.

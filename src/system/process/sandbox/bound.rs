@@ -49,7 +49,7 @@ impl Confinement {
     }
 
     /// Records a gap in the enforcement of a bound.
-    pub fn lacks(&mut self, what: String) {
+    pub(super) fn lacks(&mut self, what: String) {
         self.missing.push(what);
         if self.state == State::Enforced {
             self.state = State::Partial;

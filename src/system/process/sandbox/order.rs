@@ -22,9 +22,9 @@ pub(super) const KILL: u8 = b'k';
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Order {
     /// The program.
-    pub launch: Launch,
+    pub(super) launch: Launch,
     /// Gaps in the confinement that are known already.
-    pub missing: Vec<String>,
+    pub(super) missing: Vec<String>,
 }
 
 /// A report to the host.
@@ -47,15 +47,15 @@ pub(super) enum Report {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct End {
     /// The exit code, if it exited.
-    pub status: Option<i32>,
+    pub(super) status: Option<i32>,
     /// The signal, if one ended it.
-    pub signal: Option<i32>,
+    pub(super) signal: Option<i32>,
     /// Milliseconds of processor time of all processes.
-    pub cpu_ms: u64,
+    pub(super) cpu_ms: u64,
     /// Bytes of memory of the largest process.
-    pub peak_bytes: u64,
+    pub(super) peak_bytes: u64,
     /// The bound for which it was killed.
-    pub exceeded: Option<Bound>,
+    pub(super) exceeded: Option<Bound>,
 }
 
 /// Sends a message: its length, and JSON.

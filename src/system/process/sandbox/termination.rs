@@ -28,7 +28,7 @@ const ROUNDS: usize = 1000;
 /// A process as a search saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Seen {
-    pub pid: i32,
+    pub(super) pid: i32,
     parent: i32,
     /// The kernel's time of its start: the number alone may be given again.
     started: u64,
