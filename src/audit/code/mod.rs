@@ -7,8 +7,10 @@
 //! - Reading: `rules`, `config`, `reader`, `selector`, `shorthand` and `order` make the types of `rule` of YAML.
 //! - Places: `embedded` has the code within pages, and `scan` finds the matches in one tree.
 //! - Matching: `judge` judges nodes by rules, `unify` by patterns, and `binding` holds variables.
+//! - Faults that a grammar lets pass: `gaps`.
 //! - Writing: `template` and `transform` make texts, and `layout` indents them.
 
+pub mod gaps;
 pub mod rewrite;
 pub mod rules;
 pub mod scan;

@@ -2,6 +2,7 @@
 
 use super::{
     embedded,
+    gaps::{self, Gaps},
     rules::Rules,
     scan::{self, Match, Scan},
     tree,
@@ -54,6 +55,18 @@ impl<'r> Source<'r> {
         }
         scan::sort(&mut all.matches);
         Ok(all)
+    }
+
+    /// Counts the faults of a text that its grammar lets pass, also of code within it that has rules.
+    pub fn gaps(&self, text: &str, pulse: Pulse<'_>) -> Result<Gaps, Error> {
+        let tree = tree::parse(self.language, text, pulse)?;
+        let mut empty = gaps::empty_places(&tree);
+        for piece in embedded::pieces(self.language, text, &tree) {
+            if self.rules_of(piece.language).is_some() {
+                empty += gaps::empty_places(&tree::parse_range(piece.language, text, piece.range, pulse)?);
+            }
+        }
+        Ok(Gaps { empty, refused: gaps::refused(self.path, self.language, text) })
     }
 
     fn rules_of(&self, language: Language) -> Option<&'r Rules> {

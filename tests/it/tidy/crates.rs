@@ -9,6 +9,9 @@ use crate::repository;
 const SHARED: &[(&str, &str)] = &[
     ("base", "plain data and errors"),
     ("memchr", "finds bytes and parses nothing"),
+    ("oxc_allocator", OXC),
+    ("oxc_parser", OXC),
+    ("oxc_span", OXC),
     ("serde", "derives, and parses nothing"),
     ("serde_json", "values in memory, numbers and well-formedness; each side finds the places of values by itself"),
     ("toml_edit", "the one reader of TOML, until one side has another"),
@@ -17,6 +20,8 @@ const SHARED: &[(&str, &str)] = &[
         "the grammars of languages, of which there is one each; the rules over their trees are written twice",
     ),
 ];
+
+const OXC: &str = "the verifier of rewrites asks it beside the grammars by which rewrites are proposed";
 
 /// The crates of the workspace that each one uses. A floor uses only those before it, and services don't know each other.
 const USES: &[(&str, &[&str])] = &[

@@ -176,6 +176,14 @@ fn changed(
             format!("it has {is} syntax errors and had {was}: the new text of a match is no code in its place");
         tally.failures.push(Failure::at(SYNTAX_KEPT, path, reason));
     }
+    let (was, is) = (source.gaps(before, pulse)?, source.gaps(after, pulse)?);
+    let faults = [
+        (is.refused > was.refused, "a second parser refuses the new text of a match in its place"),
+        (is.empty > was.empty, "a list has a comma without an element before it"),
+    ];
+    for (_, reason) in faults.iter().filter(|(is_there, _)| *is_there) {
+        tally.failures.push(Failure::at(SYNTAX_KEPT, path, *reason));
+    }
     Ok(())
 }
 
