@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 use base::language::Language;
 
 /// True for a character that may continue a name in every language.
-pub(crate) fn continues(c: char) -> bool {
+pub fn continues(c: char) -> bool {
     c == '_' || c.is_alphanumeric()
 }
 

@@ -1,13 +1,14 @@
 //! `rename_refactor`: gives a thing of the code another name at every place that means it, and changes no other byte.
 //!
 //! `page` reads a file, `world` knows all of them, `link` follows imports, `scope`, `lexical` and `lsp` choose the places of
-//! one thing, `lookup` knows the strings that may name it, `family` and `member` know declarations that belong together, and
+//! one thing, `lookup` knows the strings that may name it, `foreign` the files that nobody parses, `family` and `member` know declarations that belong together, and
 //! `rewrite` writes the places. Whatever can't be decided is refused
 //! with the places that are in doubt (`refusal`).
 //!
 //! `verify` and its modules share nothing with the proposing side but `params`, the wire types.
 
 mod family;
+mod foreign;
 mod forms;
 mod lexical;
 mod link;

@@ -31,6 +31,9 @@ pub(super) struct Params {
     /// The way of telling places of one thing from those of another.
     #[serde(default)]
     pub(super) engine: Engine,
+    /// The treatment of files that no engine parses and that name the symbol with its module.
+    #[serde(default)]
+    pub(super) mentions: Mentions,
     /// The treatment of files that can't be read.
     #[serde(default)]
     pub(super) on_skip: OnSkip,
@@ -94,6 +97,17 @@ impl Default for Comments {
 pub(super) enum Above {
     /// The comments above a declaration.
     Documentation,
+}
+
+/// The treatment of files that no engine parses and that name the symbol with its module, as `lib.load` does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Mentions {
+    /// Refuse the rename.
+    #[default]
+    Refuse,
+    /// List them, with the files that mention the name.
+    List,
 }
 
 /// The way of telling places of one thing from those of another.

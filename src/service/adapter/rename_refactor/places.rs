@@ -5,6 +5,7 @@ use std::{
     ops::Range,
 };
 
+use crate::contract::Finding;
 use format::name::facts::Form;
 use system::language_server::Asked;
 
@@ -28,6 +29,8 @@ pub(super) struct Places {
     pub(super) homes: BTreeSet<(String, usize)>,
     /// True if no other file can name it.
     pub(super) is_local: bool,
+    /// Files that nobody parses and that mention the name.
+    pub(super) mentions: Vec<Finding>,
     /// The engine that chose them.
     pub(super) engine: &'static str,
     /// The language server that was asked.

@@ -141,7 +141,7 @@ fn results(world: &World<'_>, done: Rewritten, places: Option<&Places>) -> Resul
     Results { counts: counted(&counts), changed: counted(&changed), changes: done.changes, findings }
 }
 
-/// The places in code that keep the old name, with the engine that told them apart.
+/// The places in code that keep the old name, with the engine that told them apart, and the files that mention it.
 fn rest(world: &World<'_>, places: &Places) -> Vec<Finding> {
     let reason = format!("it means another thing, as the engine `{}` tells", places.engine);
     let left = world.target().flat_map(|page| {
@@ -150,5 +150,6 @@ fn rest(world: &World<'_>, places: &Places) -> Vec<Finding> {
         let code = page.tokens.iter().filter(|token| token.class == Class::Code);
         code.filter(move |token| is_left(token.range.start)).map(move |token| (page, token.range.start))
     });
-    left.take(LISTED).map(|(page, at)| finding(page, at, "other_meaning", &reason)).collect()
+    let left = left.map(|(page, at)| finding(page, at, "other_meaning", &reason));
+    left.chain(places.mentions.iter().cloned()).take(LISTED).collect()
 }

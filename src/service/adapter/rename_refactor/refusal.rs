@@ -63,10 +63,15 @@ impl Refusal {
     /// Adds a file, which no engine may overrule.
     pub(super) fn add_file(&mut self, path: &str, (kind, reason): (&str, &str)) -> Result<(), Error> {
         let path = RepoPath::parse(path)?;
-        self.is_lasting = true;
         let (kind, reason) = (kind.to_owned(), reason.to_owned());
-        self.findings.push(Finding { path, line: None, place: String::new(), kind, reason, candidates: Vec::new() });
+        self.add_finding(Finding { path, line: None, place: String::new(), kind, reason, candidates: Vec::new() });
         Ok(())
+    }
+
+    /// Adds a finding that no engine may overrule.
+    pub(super) fn add_finding(&mut self, finding: Finding) {
+        self.is_lasting = true;
+        self.findings.push(finding);
     }
 
     /// An error if anything is in doubt.

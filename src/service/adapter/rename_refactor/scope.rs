@@ -3,22 +3,19 @@
 use std::collections::BTreeSet;
 
 use super::{
+    foreign,
     link::{self, folder},
     lookup,
     page::{Family, Page},
-    params::{Params, Scope},
+    params::{Mentions, Params, Scope},
     places::{End, Places},
     refusal::{Refusal, refuse},
     world::World,
 };
-use base::{
-    error::{Code, Error},
-    language::Language,
-};
+use base::error::{Code, Error};
 use format::name::{
     facts::{Facts, Form, Group, Loose, Meaning, Origin, Reach},
     token::Class,
-    word::Word,
 };
 
 /// The word of the record for this engine.
@@ -51,6 +48,7 @@ pub(super) fn choose(world: &World<'_>, params: &Params) -> Result<Option<Places
         places: Places { engine: NAME, ..Places::default() },
         refusal: Refusal::default(),
         strings: params.strings,
+        mentions: params.mentions,
     };
     match &thing {
         Thing::Own(path, declared) => search.own(path, *declared)?,
@@ -299,6 +297,7 @@ struct Search<'w, 'a> {
     refusal: Refusal,
     /// True if words of strings are renamed too.
     strings: bool,
+    mentions: Mentions,
 }
 
 impl Search<'_, '_> {
@@ -383,12 +382,11 @@ impl Search<'_, '_> {
         }
         match family {
             Family::Python => self.texts(family, true)?,
-            Family::Script => {
-                self.stars(home)?;
-                self.foreign(group.reach == Reach::Global)?;
-            }
+            Family::Script => self.stars(home)?,
             Family::Go | Family::Java | Family::Rust | Family::Other(_) => {}
         }
+        let is_global = group.reach == Reach::Global;
+        foreign::judge(world, (home, is_global, self.mentions), (&mut self.places, &mut self.refusal))?;
         // Python and Rust pass on what they import, so that more files may name it then.
         let mut homes = BTreeSet::from([path.to_owned()]);
         loop {
@@ -402,21 +400,6 @@ impl Search<'_, '_> {
                 return Ok(());
             }
         }
-    }
-
-    /// Refuses names in files whose scripts are not read.
-    fn foreign(&mut self, is_global: bool) -> Result<(), Error> {
-        let world = self.world;
-        let word = Word::new(world.change.from);
-        for path in world.paths()? {
-            let ending = path.rsplit('.').next().unwrap_or_default();
-            let is_page =
-                matches!(ending, "astro" | "mdx" | "svelte" | "vue") || is_global && ending.starts_with("htm");
-            if is_page && world.text(path).is_some_and(|text| !word.places(Language::TypeScript, &text).is_empty()) {
-                self.refusal.add_file(path, (UNKNOWN, "its scripts are not read, and it has the name"))?;
-            }
-        }
-        Ok(())
     }
 
     /// Refuses if a module that exports everything of the home would export two things of the new name.

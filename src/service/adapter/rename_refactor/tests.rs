@@ -1,5 +1,7 @@
 //! Tests of the whole adapter on files in memory: what it renames, what it refuses, and what its verifier finds.
 
+mod evidence;
+
 use std::{collections::BTreeMap, sync::atomic::AtomicBool};
 
 use serde_json::{Value, json};

@@ -1,0 +1,125 @@
+//! Files that no engine parses but that may name the symbol: pages and notebooks with code, configuration, and documentation.
+
+use std::ops::Range;
+
+use super::{
+    page::{Family, Page},
+    params::Mentions,
+    places::Places,
+    refusal::Refusal,
+    world::World,
+};
+use crate::contract::Finding;
+use base::{error::Error, language::Language, path::RepoPath};
+use format::name::word::{self, Word};
+use system::workspace;
+
+const UNKNOWN: &str = "unknown";
+
+/// Larger files are not read, in bytes.
+const LARGEST: u64 = 64 << 20;
+
+/// File extensions of code that no engine reads, by language family.
+const UNREAD: &[(Family, &[&str])] = &[
+    (Family::Python, &["ipynb", "pxd", "pxi", "pyx"]),
+    (Family::Script, &["astro", "coffee", "ejs", "mdx", "svelte", "vue"]),
+];
+
+/// The separators between a module and a name that it declares.
+const SEPARATORS: &[(Family, &[&str])] =
+    &[(Family::Go, &["."]), (Family::Python, &[".", ":"]), (Family::Rust, &["::"]), (Family::Script, &[])];
+
+/// The meaning of a name in such a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// Code that is not read.
+    Code,
+    /// A path of the module and the name.
+    Path,
+    /// The word alone.
+    Word,
+    /// Nothing is known: the file is too large, or can't be read.
+    Unread,
+}
+
+/// Refuses files that may name the symbol, and lists files that mention its name.
+pub(super) fn judge(
+    world: &World<'_>,
+    (home, is_global, mentions): (&Page, bool, Mentions),
+    (places, refusal): (&mut Places, &mut Refusal),
+) -> Result<(), Error> {
+    let family = home.family();
+    let separators = SEPARATORS.iter().find(|(of, _)| *of == family).map_or(&[][..], |(_, separators)| separators);
+    let module = module(&home.path);
+    let unread = UNREAD.iter().find(|(of, _)| *of == family).map_or(&[][..], |(_, endings)| endings);
+    let is_unread = |path: &str| {
+        let ending = path.rsplit('.').next().unwrap_or_default();
+        unread.contains(&ending) || is_global && ending.starts_with("htm")
+    };
+    let is_foreign =
+        |path: &&String| !matches!(Family::of_path(path), Some(family) if !matches!(family, Family::Other(_)));
+    let paths: Vec<RepoPath> =
+        world.paths()?.iter().filter(is_foreign).filter_map(|path| RepoPath::parse(path).ok()).collect();
+    let (from, word) = (world.change.from, Word::new(world.change.from));
+    let (ctx, deadline) = (world.ctx, world.deadline);
+    let found = workspace::parallel_map_with(ctx.threads, &paths, Vec::new, |buffer, path| {
+        deadline.check(ctx)?;
+        if !ctx.view.read_into(path, LARGEST, buffer).is_ok_and(|stamp| stamp.is_some()) {
+            return Ok(Some((Named::Unread, 1)));
+        }
+        if !word.is_in(buffer) {
+            return Ok(None);
+        }
+        let text = &*String::from_utf8_lossy(buffer);
+        let places = word.places(Language::TypeScript, text);
+        let path_at = places.iter().find(|at| is_path(text, at, &module, (family, separators)));
+        let named = match (is_unread(path), path_at) {
+            (true, _) => Named::Code,
+            (false, Some(_)) => Named::Path,
+            (false, None) => Named::Word,
+        };
+        let at = path_at.or(places.first()).map(|at| at.start);
+        Ok::<_, Error>(at.map(|at| (named, 1 + text[..at].matches('\n').count() as u64)))
+    });
+    for (path, found) in paths.iter().zip(found) {
+        let Some((named, line)) = found? else { continue };
+        let is_code = named == Named::Code || named == Named::Unread && is_unread(path);
+        let reason = match named {
+            Named::Code => "its scripts are not read, and it has the name".to_owned(),
+            Named::Path => format!("it names `{from}` of its module, and is not read"),
+            Named::Word => format!("it mentions `{from}`, and is not read"),
+            Named::Unread => format!("it can't be read, and may name `{from}`"),
+        };
+        let kind = if named == Named::Word { "mention" } else { UNKNOWN };
+        let (place, candidates) = (String::new(), Vec::new());
+        let finding =
+            Finding { path: path.clone(), line: Some(line), place, kind: kind.to_owned(), reason, candidates };
+        if is_code || named == Named::Path && mentions == Mentions::Refuse {
+            refusal.add_finding(finding);
+        } else {
+            places.mentions.push(finding);
+        }
+    }
+    Ok(())
+}
+
+/// The module name of a file.
+fn module(path: &RepoPath) -> String {
+    let mut parts: Vec<&str> = path.as_str().split('/').collect();
+    let file = parts.pop().unwrap_or_default();
+    let stem = file.split('.').next().unwrap_or_default();
+    let is_folder = matches!(stem, "__init__" | "index" | "lib" | "main" | "mod") || file.ends_with(".go");
+    if is_folder { parts.pop().unwrap_or(stem).to_owned() } else { stem.to_owned() }
+}
+
+/// True if the word follows its module name, as in `lib.load`, `lib:load` and `from lib import load`.
+fn is_path(text: &str, at: &Range<usize>, module: &str, (family, separators): (Family, &[&str])) -> bool {
+    let before = &text[..at.start];
+    let ends = |before: &str| {
+        before.strip_suffix(module).is_some_and(|rest| !module.is_empty() && !rest.ends_with(word::continues))
+    };
+    let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
+    let imported = line.rsplit_once(" import ").map(|(from, _)| from.trim_end());
+    separators.iter().any(|separator| before.strip_suffix(separator).is_some_and(ends))
+        || family == Family::Python && imported.is_some_and(ends)
+}
