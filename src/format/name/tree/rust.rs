@@ -113,11 +113,11 @@ impl Rules for Rust {
 
     fn file(&self, root: Node<'_>, text: &str) -> (Option<String>, Vec<String>) {
         let mut stars = Vec::new();
-        for (at, _) in text.match_indices("::*") {
-            if let Some(star) = root.descendant_for_byte_range(at + 2, at + 3)
-                && let Some(wildcard) = around(star, |n| n.kind() == "use_wildcard")
-            {
-                stars.push(text_of(wildcard, text).trim_end_matches("::*").to_owned());
+        for (at, _) in text.match_indices('*') {
+            let star = root.descendant_for_byte_range(at, at + 1);
+            if let Some(wildcard) = star.and_then(|star| around(star, |n| n.kind() == "use_wildcard")) {
+                let module = text_of(wildcard, text).trim_end_matches('*').trim_end_matches("::");
+                stars.push(within_lists(wildcard, module.to_owned(), text));
             }
         }
         (None, stars)
@@ -197,18 +197,24 @@ fn used<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
     if !matches!(above, "use_declaration" | "use_list" | "use_as_clause") {
         return Role::unclear("it is the name of a module");
     }
-    let mut at = outer;
-    while let Some(list) = around(at, |n| n.kind() == "scoped_use_list") {
-        let path = list.child_by_field_name("path").map_or("", |path| text_of(path, text));
-        module = if module.is_empty() { path.to_owned() } else { format!("{path}::{module}") };
-        at = list;
-    }
+    module = within_lists(outer, module, text);
     let origin = Origin { module: from_file(node, &module), name: text_of(node, text).to_owned() };
     if above == "use_as_clause" {
         return Role::Other(Meaning::Through(origin, Form::Plain));
     }
     let declaration = Declaration::new(home(node), Kind::Import, Reach::Imported(origin));
     Role::Declares(single(Declaration { form: Form::Import, ..declaration }))
+}
+
+/// The full path of a module within nested `use` lists.
+fn within_lists(node: Node<'_>, module: String, text: &str) -> String {
+    let (mut at, mut module) = (node, module);
+    while let Some(list) = around(at, |n| n.kind() == "scoped_use_list") {
+        let path = list.child_by_field_name("path").map_or("", |path| text_of(path, text));
+        module = if module.is_empty() { path.to_owned() } else { format!("{path}::{module}") };
+        at = list;
+    }
+    module
 }
 
 /// The last name of a path.

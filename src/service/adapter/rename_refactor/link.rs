@@ -2,9 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::{page::Family, places::End, world::World};
+use super::{
+    manifest::{folder, joined},
+    page::Family,
+    places::End,
+    world::World,
+};
 use base::error::Error;
-use format::name::facts::{Export, Origin};
+use format::name::facts::{Export, Origin, Reach};
 
 /// The endings of scripts, in the order in which a module without ending is looked for.
 const SCRIPTS: &[&str] = &[".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"];
@@ -37,7 +42,7 @@ fn exported_by(world: &World<'_>, first: &str, name: &str) -> Result<End, Error>
         if !seen.insert(file.clone()) || !world.may_export(&file, name) {
             continue;
         }
-        let Some(facts) = world.script(&file) else {
+        let Some(facts) = world.facts(&file, name) else {
             is_unknown |= Family::of_path(&file) == Some(Family::Script);
             continue;
         };
@@ -59,8 +64,9 @@ fn exported_by(world: &World<'_>, first: &str, name: &str) -> Result<End, Error>
 pub(super) fn script_module(world: &World<'_>, from: &str, module: &str) -> Result<End, Error> {
     let paths = world.paths()?;
     if module.starts_with('.') {
-        let Some(base) = joined(folder(from), module) else { return Ok(End::Elsewhere) };
-        return Ok(script_file(paths, &base).map_or(End::Elsewhere, End::File));
+        // A file that is not there may be built, ignored or left out, and may pass anything on.
+        let base = joined(folder(from), module);
+        return Ok(base.and_then(|base| script_file(paths, &base)).map_or(End::Unknown, End::File));
     }
     let bare = module.trim_start_matches(['@', '~', '#']).trim_start_matches('/');
     let (_, tail) = bare.split_once('/').unwrap_or(("", ""));
@@ -75,27 +81,15 @@ pub(super) fn script_module(world: &World<'_>, from: &str, module: &str) -> Resu
         };
         found.extend(paths.iter().filter(ends).cloned());
     }
+    if world.manifests()?.is_alias(module) && found.len() != 1 {
+        return Ok(End::Unknown);
+    }
     let is_alias = ["@/", "~/", "#"].iter().any(|prefix| module.starts_with(prefix));
     match (found.len(), is_alias) {
         (1, true) => Ok(found.pop_first().map_or(End::Unknown, End::File)),
-        (0, _) if !is_package(world, module)? => Ok(End::Elsewhere),
+        (0, _) if !world.manifests()?.is_script_package(module) => Ok(End::Elsewhere),
         (_, _) => Ok(End::Unknown),
     }
-}
-
-/// True if a package of the workspace has that name, or begins the name.
-fn is_package(world: &World<'_>, module: &str) -> Result<bool, Error> {
-    let manifests = world.paths()?.iter().filter(|path| *path == "package.json" || path.ends_with("/package.json"));
-    for manifest in manifests {
-        let text = world.text(manifest).unwrap_or_default();
-        let name = serde_json::from_str::<serde_json::Value>(&text).ok();
-        let name = name.as_ref().and_then(|value| value.get("name")?.as_str()).unwrap_or_default();
-        let rest = module.strip_prefix(name).filter(|_| !name.is_empty());
-        if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 fn script_file(paths: &BTreeSet<String>, base: &str) -> Option<String> {
@@ -113,10 +107,14 @@ fn script_file(paths: &BTreeSet<String>, base: &str) -> Option<String> {
 fn python_module(world: &World<'_>, from: &str, module: &str) -> Result<End, Error> {
     let paths = world.paths()?;
     let end = python_file(paths, from, module);
-    // `.a` stands beside the file itself.
-    let above = module.rsplit_once('.').map(|(above, _)| above).filter(|above| !above.trim_matches('.').is_empty());
-    let is_within = || above.is_some_and(|above| python_file(paths, from, above) != End::Elsewhere);
-    Ok(if end == End::Elsewhere && is_within() { End::Unknown } else { end })
+    // What a module of the workspace has, and is no file, may be anything.
+    let is_within = || {
+        let ends =
+            module.match_indices('.').map(|(at, _)| &module[..at]).filter(|above| !above.trim_matches('.').is_empty());
+        ends.into_iter().any(|above| python_file(paths, from, above) != End::Elsewhere)
+    };
+    let is_own = module.starts_with('.') || is_within();
+    Ok(if end == End::Elsewhere && is_own { End::Unknown } else { end })
 }
 
 fn python_file(paths: &BTreeSet<String>, from: &str, module: &str) -> End {
@@ -135,17 +133,17 @@ fn python_file(paths: &BTreeSet<String>, from: &str, module: &str) -> End {
         let mut found = ends.iter().map(|end| if base.is_empty() { end.clone() } else { format!("{base}/{end}") });
         return found.find(|path| paths.contains(path)).map_or(End::Elsewhere, End::File);
     }
-    ended(paths, &ends)
-}
-
-/// The only path with one of these ends.
-fn ended(paths: &BTreeSet<String>, ends: &[String]) -> End {
     let is_end = |path: &String, end: &String| {
         path.strip_suffix(end.as_str()).is_some_and(|before| before.is_empty() || before.ends_with('/'))
     };
     let mut found = paths.iter().filter(|path| ends.iter().any(|end| is_end(path, end)));
     match (found.next(), found.next()) {
-        (Some(only), None) => End::File(only.clone()),
+        // Programs look from the top, from `src`, and from the folders around a file.
+        (Some(only), None) => {
+            let before = ends.iter().find_map(|end| only.strip_suffix(end.as_str())).unwrap_or(only);
+            let is_reached = before.ends_with("src/") || from.starts_with(before);
+            if is_reached { End::File(only.clone()) } else { End::Unknown }
+        }
         (None, _) => End::Elsewhere,
         (Some(_), Some(_)) => End::Unknown,
     }
@@ -157,21 +155,31 @@ fn rust_module(world: &World<'_>, from: &str, module: &str) -> Result<End, Error
         return Ok(End::File(from.to_owned()));
     }
     let paths = world.paths()?;
-    let source = crate_root(paths, from);
+    let mut source = crate_root(paths, from);
+    let mut roots = ["lib.rs", "main.rs"].map(|root| below(&source, root)).to_vec();
     let mut at: Vec<&str> = module_path(&source, from);
     let mut segments = module.split("::");
     match segments.next() {
+        // A program of its own.
+        Some("crate") if is_apart(from) => {
+            return Ok(if segments.next().is_none() { End::File(from.to_owned()) } else { End::Unknown });
+        }
         Some("crate") => at.clear(),
         Some("self") => {}
         Some("super") => drop(at.pop()),
         Some(name) => {
-            // A crate of the workspace, a neighbour, or something else that only the compiler knows.
-            let file = ended(paths, &[format!("{name}.rs"), format!("{name}/mod.rs")]);
-            return Ok(match (file, is_crate(world, name)?) {
-                (End::Elsewhere, false) => End::Elsewhere,
-                (End::File(file), false) if segments.next().is_none() => End::File(file),
-                (_, _) => End::Unknown,
-            });
+            let is_bound = |text: String| [" as ", "mod "].iter().any(|word| text.contains(&format!("{word}{name}")));
+            let is_bound = world.text(from).is_none_or(is_bound);
+            match world.manifests()?.library_of(name) {
+                None if !is_bound && world.manifests()?.is_foreign_library(name) => return Ok(End::Elsewhere),
+                None => return rust_neighbour(world, from, module),
+                Some(Some(root)) if !is_bound => {
+                    source = folder(root).to_owned();
+                    roots = vec![root.to_owned()];
+                    at.clear();
+                }
+                Some(_) => return Ok(End::Unknown),
+            }
         }
         None => return Ok(End::Unknown),
     }
@@ -181,11 +189,10 @@ fn rust_module(world: &World<'_>, from: &str, module: &str) -> Result<End, Error
             segment => at.push(segment),
         }
     }
-    let base = if source.is_empty() { String::new() } else { format!("{source}/") };
-    let below = at.join("/");
+    let path = at.join("/");
     let ends = match at.is_empty() {
-        true => [format!("{base}lib.rs"), format!("{base}main.rs")],
-        false => [format!("{base}{below}.rs"), format!("{base}{below}/mod.rs")],
+        true => roots,
+        false => vec![below(&source, &format!("{path}.rs")), below(&source, &format!("{path}/mod.rs"))],
     };
     let mut found = ends.iter().filter(|path| paths.contains(*path));
     match (found.next(), found.next()) {
@@ -194,12 +201,57 @@ fn rust_module(world: &World<'_>, from: &str, module: &str) -> Result<End, Error
     }
 }
 
+/// The file of a path that begins with a module which the file declares or imports.
+fn rust_neighbour(world: &World<'_>, from: &str, module: &str) -> Result<End, Error> {
+    let (name, rest) = module.split_once("::").map_or((module, ""), |(name, rest)| (name, rest));
+    let rest = if rest.is_empty() { String::new() } else { format!("::{rest}") };
+    let facts = world.facts(from, name);
+    let imported = facts.as_ref().and_then(|facts| match &facts.groups[..] {
+        [group] => Some(&group.reach),
+        _ => None,
+    });
+    if let Some(Reach::Imported(origin)) = imported {
+        let begins = origin.module.split("::").next().unwrap_or_default();
+        let is_path = begins != name && !origin.module.is_empty();
+        return if is_path {
+            rust_module(world, from, &format!("{}::{name}{rest}", origin.module))
+        } else {
+            Ok(End::Unknown)
+        };
+    }
+    let is_declared = world.text(from).is_some_and(|text| text.contains(&format!("mod {name};")));
+    if !is_declared || !rest.is_empty() {
+        return Ok(End::Unknown);
+    }
+    let file = from.rsplit('/').next().unwrap_or_default();
+    let is_root = matches!(file, "lib.rs" | "main.rs" | "mod.rs") || is_apart(from);
+    let base = if is_root { folder(from) } else { from.strip_suffix(".rs").unwrap_or(from) };
+    let ends = [below(base, &format!("{name}.rs")), below(base, &format!("{name}/mod.rs"))];
+    let paths = world.paths()?;
+    let mut found = ends.into_iter().filter(|path| paths.contains(path));
+    Ok(match (found.next(), found.next()) {
+        (Some(only), None) => End::File(only),
+        (_, _) => End::Unknown,
+    })
+}
+
+/// A path below a folder.
+fn below(folder: &str, path: &str) -> String {
+    if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") }
+}
+
+/// True for a file of a program beside the library: a test, an example, a benchmark, or one of several programs.
+fn is_apart(path: &str) -> bool {
+    let folders: Vec<&str> = folder(path).split('/').collect();
+    folders.iter().any(|folder| matches!(*folder, "benches" | "examples" | "tests"))
+        || folders.ends_with(&["src", "bin"])
+}
+
 /// The nearest folder above with the root of a crate.
 fn crate_root(paths: &BTreeSet<String>, from: &str) -> String {
     let mut at = folder(from);
     loop {
-        let base = if at.is_empty() { String::new() } else { format!("{at}/") };
-        let is_root = ["lib.rs", "main.rs"].iter().any(|file| paths.contains(&format!("{base}{file}")));
+        let is_root = ["lib.rs", "main.rs"].iter().any(|file| paths.contains(&below(at, file)));
         if is_root || at.is_empty() {
             return at.to_owned();
         }
@@ -217,25 +269,11 @@ fn module_path<'p>(source: &str, file: &'p str) -> Vec<&'p str> {
     path
 }
 
-/// True if a crate of the workspace has that name.
-fn is_crate(world: &World<'_>, name: &str) -> Result<bool, Error> {
-    let lines = [format!("name = \"{}\"", name.replace('_', "-")), format!("name = \"{name}\"")];
-    let mut manifests = world.paths()?.iter().filter(|path| *path == "Cargo.toml" || path.ends_with("/Cargo.toml"));
-    Ok(manifests.any(|manifest| {
-        let text = world.text(manifest).unwrap_or_default();
-        lines.iter().any(|line| text.contains(line))
-    }))
-}
-
 /// The folder of a package of Go.
 fn go_package(world: &World<'_>, module: &str) -> Result<End, Error> {
-    let manifest = world.text("go.mod").unwrap_or_default();
-    if let Some(own) = manifest.lines().find_map(|line| line.strip_prefix("module ")).map(str::trim) {
-        return Ok(match module.strip_prefix(own) {
-            Some("") => End::File(String::new()),
-            Some(rest) if rest.starts_with('/') => End::File(rest.trim_start_matches('/').to_owned()),
-            Some(_) | None => End::Elsewhere,
-        });
+    let manifests = world.manifests()?;
+    if manifests.has_go() {
+        return Ok(manifests.go(module).map_or(End::Elsewhere, End::File));
     }
     let files = world.paths()?.iter().filter(|path| path.ends_with(".go"));
     let folders: BTreeSet<&str> = files.map(|path| folder(path)).collect();
@@ -245,22 +283,4 @@ fn go_package(world: &World<'_>, module: &str) -> Result<End, Error> {
     };
     let longest = folders.iter().filter(is_end).max_by_key(|folder| folder.len());
     Ok(longest.map_or(End::Elsewhere, |folder| End::File((*folder).to_owned())))
-}
-
-/// The folder of a path, without the last `/`.
-pub(super) fn folder(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(folder, _)| folder)
-}
-
-/// A path from a folder; none if it leaves the workspace.
-fn joined(folder: &str, relative: &str) -> Option<String> {
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in relative.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()?),
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
 }

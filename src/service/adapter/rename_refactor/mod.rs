@@ -14,6 +14,7 @@ mod lexical;
 mod link;
 mod lookup;
 mod lsp;
+mod manifest;
 mod member;
 mod page;
 mod params;

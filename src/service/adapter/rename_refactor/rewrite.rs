@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use super::{
-    forms,
-    link::{self, folder},
+    forms, link,
+    manifest::folder,
     page::Family,
     params::{Comments, Params},
     places::{End, Places},

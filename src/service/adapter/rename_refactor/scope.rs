@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    foreign,
-    link::{self, folder},
-    lookup,
+    foreign, link, lookup,
+    manifest::folder,
     page::{Family, Page},
     params::{Mentions, Params, Scope},
     places::{End, Places},
@@ -396,16 +395,35 @@ impl Search<'_, '_> {
             for page in world.pages()?.filter(is_other) {
                 self.other(page, (home, group), &mut homes)?;
             }
+            self.passed_on(family, &mut homes)?;
             if homes.len() == before || family == Family::Script {
                 return Ok(());
             }
         }
     }
 
+    /// Adds the files of Python and Rust that pass on everything of a home.
+    fn passed_on(&mut self, family: Family, homes: &mut BTreeSet<String>) -> Result<(), Error> {
+        let world = self.world;
+        let is_wanted =
+            |path: &&str| matches!(family, Family::Python | Family::Rust) && Family::of_path(path) == Some(family);
+        for star in world.stars()?.into_iter().filter(is_wanted) {
+            let facts = if homes.contains(star) { None } else { world.facts(star, world.change.from) };
+            for module in facts.iter().flat_map(|facts| &facts.stars) {
+                let origin = Origin { module: module.clone(), name: String::new() };
+                let end = link::follow(world, star, &origin)?;
+                if matches!(end, End::File(file) if homes.contains(&file)) {
+                    homes.insert(star.to_owned());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses if a module that exports everything of the home would export two things of the new name.
     fn stars(&mut self, home: &Page) -> Result<(), Error> {
         let world = self.world;
-        for star in world.stars()? {
+        for star in world.stars()?.into_iter().filter(|path| Family::of_path(path) == Some(Family::Script)) {
             let leads = link::exported(world, End::File(star.to_owned()), world.change.from)?
                 == End::File(home.path.to_string());
             let is_taken =
@@ -548,7 +566,7 @@ impl Search<'_, '_> {
             let end = self.end(page, module, link::follow(self.world, &page.path, &origin)?, home);
             match end {
                 End::File(file) if homes.contains(&file) => return Ok(true),
-                End::File(folder) if page.family() == Family::Go && folder == link::folder(&home.path) => {
+                End::File(of) if page.family() == Family::Go && of == folder(&home.path) => {
                     return Ok(true);
                 }
                 End::File(_) | End::Elsewhere => {}

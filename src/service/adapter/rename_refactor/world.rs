@@ -7,15 +7,20 @@ use std::{
 };
 
 use super::{
+    manifest::Manifests,
     page::{Family, Page},
     places::End,
 };
 use crate::{Context, deadline::Deadline};
-use base::{error::Error, path::RepoPath};
-use format::name::{
-    facts::Facts,
-    script::{self, Change},
-    word::Word,
+use base::{error::Error, language::Language, path::RepoPath};
+use format::{
+    code::tree,
+    name::{
+        facts::Facts,
+        script::{self, Change},
+        tree as names,
+        word::Word,
+    },
 };
 use system::workspace::{self, Globs};
 
@@ -37,8 +42,9 @@ pub(super) struct World<'a> {
     /// The files of the target that were read.
     surveyed: BTreeSet<String>,
     rest: OnceCell<Rest>,
-    /// Facts of files that do not hold the name.
-    others: RefCell<BTreeMap<String, Rc<Facts>>>,
+    /// Facts of names in files, by the file and the name.
+    others: RefCell<BTreeMap<(String, String), Rc<Facts>>>,
+    manifests: OnceCell<Manifests>,
     /// The files to which exports of names lead, by the file that was asked and the name.
     ends: RefCell<BTreeMap<(String, String), End>>,
     stars: BTreeSet<String>,
@@ -75,16 +81,26 @@ pub(super) fn marked<'m>(marks: impl Iterator<Item = (&'m str, Marks)>, has: imp
     marks.filter(|(_, marks)| has(*marks)).map(|(path, _)| path.to_owned()).collect()
 }
 
-/// True if a text may export everything of another module, as by `export * from` or `export type * from`.
+/// True if a text may pass on everything of another module, as by `export * from`, `export type * from`, `import *` or `::*`.
 fn has_star(path: &str, bytes: &[u8]) -> bool {
-    const EXPORT: &[u8] = b"export";
-    let is_star = |at: usize| {
-        let rest = bytes[at + EXPORT.len()..].trim_ascii_start();
-        let rest = rest.strip_prefix(b"type").map_or(rest, <[u8]>::trim_ascii_start);
-        // A comment may stand between the words.
-        matches!(rest.first(), Some(b'*' | b'/'))
+    let is_import = |at: usize| {
+        let (before, after) = (bytes[..at].trim_ascii_end(), bytes[at + 1..].trim_ascii_start());
+        matches!(before.last(), Some(b':' | b'{' | b',')) && matches!(after.first(), Some(b';' | b'}' | b','))
     };
-    Family::of_path(path) == Some(Family::Script) && memchr::memmem::find_iter(bytes, EXPORT).any(is_star)
+    let follows = |word: &[u8], stars: &[u8]| {
+        memchr::memmem::find_iter(bytes, word).any(|at| {
+            let rest = bytes[at + word.len()..].trim_ascii_start();
+            let rest = rest.strip_prefix(b"type").map_or(rest, <[u8]>::trim_ascii_start);
+            rest.first().is_some_and(|first| stars.contains(first))
+        })
+    };
+    match Family::of_path(path) {
+        // A comment may stand between the words.
+        Some(Family::Script) => follows(b"export", b"*/"),
+        Some(Family::Python) => follows(b"import", b"*"),
+        Some(Family::Rust) => memchr::memchr_iter(b'*', bytes).any(is_import),
+        Some(Family::Go | Family::Java | Family::Other(_)) | None => false,
+    }
 }
 
 impl<'a> World<'a> {
@@ -100,7 +116,8 @@ impl<'a> World<'a> {
         let surveyed = marks().map(|(path, _)| path.to_owned()).collect();
         let target = pages.into_iter().map(|page| (page.path.to_string(), page)).collect();
         let (rest, others, ends) = (OnceCell::new(), RefCell::default(), RefCell::default());
-        World { ctx, change, deadline, target, surveyed, rest, others, ends, stars, taken }
+        let manifests = OnceCell::new();
+        World { ctx, change, deadline, target, surveyed, rest, others, manifests, ends, stars, taken }
     }
 
     /// The names, for refusals.
@@ -185,18 +202,35 @@ impl<'a> World<'a> {
         String::from_utf8(self.ctx.view.read(&path).ok()?.into_bytes()).ok()
     }
 
-    /// The facts of any file of scripts; none if it is not understood.
-    pub(super) fn script(&self, path: &str) -> Option<Rc<Facts>> {
-        if let Some(facts) = self.others.borrow().get(path) {
+    /// The facts of a name in any file; none if it is not understood.
+    pub(super) fn facts(&self, path: &str, name: &str) -> Option<Rc<Facts>> {
+        let key = (path.to_owned(), name.to_owned());
+        if let Some(facts) = self.others.borrow().get(&key) {
             return Some(Rc::clone(facts));
         }
-        let facts = match self.page(path) {
+        let change = if name == self.change.from { self.change } else { Change { from: name, to: name } };
+        let facts = match self.page(path).filter(|_| name == self.change.from) {
             Some(page) => page.facts.as_ref().ok()?.clone(),
-            None => script::facts(path, &self.text(path)?, self.change, &[]).ok()?,
+            None => self.read_facts(path, change)?,
         };
         let facts = Rc::new(facts);
-        self.others.borrow_mut().insert(path.to_owned(), Rc::clone(&facts));
+        self.others.borrow_mut().insert(key, Rc::clone(&facts));
         Some(facts)
+    }
+
+    fn read_facts(&self, path: &str, change: Change<'_>) -> Option<Facts> {
+        let (language, text) = (Language::of_path(path)?, self.text(path)?);
+        if Family::of(language) == Family::Script {
+            return script::facts(path, &text, change, &[]).ok();
+        }
+        let tree = tree::parse(language, &text, &|| self.deadline.check(self.ctx)).ok()?;
+        names::facts(language, &tree, &text, change).filter(|_| tree::error_lines(&tree).is_empty())
+    }
+
+    /// The names of the packages.
+    pub(super) fn manifests(&self) -> Result<&Manifests, Error> {
+        let paths = self.paths()?;
+        Ok(self.manifests.get_or_init(|| Manifests::read(paths, |path| self.text(path))))
     }
 
     fn rest(&self) -> Result<&Rest, Error> {

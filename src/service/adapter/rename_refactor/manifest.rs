@@ -1,0 +1,168 @@
+//! The import names of workspace packages, as their manifests define them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use format::document::{Document, syntax::Syntax};
+
+/// The packages of a workspace.
+#[derive(Debug, Default)]
+pub(super) struct Manifests {
+    /// The modules of Go with their folders.
+    go: BTreeMap<String, String>,
+    /// The Rust libraries with their root files; none if the manifests do not identify one.
+    crates: BTreeMap<String, Option<String>>,
+    /// The names under which Rust code imports its dependencies.
+    dependencies: BTreeSet<String>,
+    /// The names of packages of scripts.
+    scripts: BTreeSet<String>,
+    /// Configuration texts that may define module aliases for scripts.
+    aliases: Vec<String>,
+}
+
+impl Manifests {
+    /// Reads every manifest among some paths.
+    pub(super) fn read(paths: &BTreeSet<String>, text: impl Fn(&str) -> Option<String>) -> Self {
+        let mut all = Manifests::default();
+        let mut renamed = Vec::new();
+        for path in paths {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            let gives_names =
+                ["jsconfig", "tsconfig", "vite.config", "webpack.config"].iter().any(|begin| name.starts_with(begin));
+            if !gives_names && !matches!(name, "Cargo.toml" | "go.mod" | "package.json") {
+                continue;
+            }
+            let Some(text) = text(path) else { continue };
+            match name {
+                _ if gives_names => all.aliases.push(text),
+                "go.mod" => all.module(path, &text),
+                "package.json" => {
+                    let package = serde_json::from_str::<Value>(&text).ok();
+                    all.scripts.extend(package.and_then(|package| Some(package.get("name")?.as_str()?.to_owned())));
+                }
+                _ => {
+                    let Ok(manifest) = Document::parse(Syntax::Toml, &text) else { continue };
+                    all.library(paths, path, manifest.value());
+                    for (alias, package) in dependencies(manifest.value()) {
+                        all.dependencies.insert(alias.clone());
+                        renamed.extend((alias != package).then_some((alias, package)));
+                    }
+                }
+            }
+        }
+        for (alias, package) in renamed {
+            if let Some(root) = all.crates.get(&package).cloned() {
+                all.crates.insert(alias, root);
+            }
+        }
+        all
+    }
+
+    /// The folder of a package of Go; none if no module of the workspace begins its path.
+    pub(super) fn go(&self, package: &str) -> Option<String> {
+        let of = |(name, folder): (&String, &String)| {
+            let rest = package.strip_prefix(name.as_str())?;
+            let rest = if rest.is_empty() { rest } else { rest.strip_prefix('/')? };
+            let parts = [folder.as_str(), rest];
+            let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            Some((name.len(), parts.join("/")))
+        };
+        self.go.iter().filter_map(of).max().map(|(_, folder)| folder)
+    }
+
+    /// True if the workspace has a module of Go.
+    pub(super) fn has_go(&self) -> bool {
+        !self.go.is_empty()
+    }
+
+    /// The root of a library of Rust; none if the workspace has no library of that name.
+    pub(super) fn library_of(&self, name: &str) -> Option<Option<&str>> {
+        self.crates.get(name).map(Option::as_deref)
+    }
+
+    /// True for a library outside the workspace.
+    pub(super) fn is_foreign_library(&self, name: &str) -> bool {
+        let is_standard = matches!(name, "alloc" | "core" | "proc_macro" | "std" | "test");
+        is_standard || self.dependencies.contains(name) && !self.crates.contains_key(name)
+    }
+
+    /// True if a configuration may define an alias for this script module.
+    pub(super) fn is_alias(&self, module: &str) -> bool {
+        let first = module.split('/').next().unwrap_or(module);
+        let quoted = ['"', '\''].map(|quote| format!("{quote}{first}"));
+        module.starts_with('#')
+            || self.aliases.iter().any(|text| quoted.iter().any(|name| text.contains(name.as_str())))
+    }
+
+    /// True if a package of scripts has that name, or begins it.
+    pub(super) fn is_script_package(&self, module: &str) -> bool {
+        let is_of = |rest: &str| rest.is_empty() || rest.starts_with('/');
+        self.scripts.iter().any(|name| !name.is_empty() && module.strip_prefix(name.as_str()).is_some_and(is_of))
+    }
+
+    /// Reads a Go module with its `replace` lines.
+    fn module(&mut self, path: &str, text: &str) {
+        let folder = folder(path);
+        let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default().trim());
+        for line in lines {
+            if let Some(name) = line.strip_prefix("module ") {
+                self.go.insert(name.trim().trim_matches('"').to_owned(), folder.to_owned());
+            }
+            let Some((old, new)) = line.split_once("=>") else { continue };
+            let old = old.trim().trim_start_matches("replace").split_whitespace().next();
+            let new = new.split_whitespace().next().filter(|new| new.starts_with('.'));
+            if let (Some(old), Some(new)) = (old, new.and_then(|new| joined(folder, new))) {
+                self.go.insert(old.trim_matches('"').to_owned(), new);
+            }
+        }
+    }
+
+    fn library(&mut self, paths: &BTreeSet<String>, path: &str, manifest: &Value) {
+        let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str);
+        let Some(package) = text("/package/name") else { return };
+        let root = joined(folder(path), text("/lib/path").unwrap_or("src/lib.rs"));
+        let name = text("/lib/name").unwrap_or(package).replace('-', "_");
+        let root = root.filter(|root| paths.contains(root));
+        // Two packages of one name lie in different workspaces.
+        self.crates.entry(name).and_modify(|known| *known = None).or_insert(root);
+    }
+}
+
+/// The dependencies of a Cargo manifest: the name in code, and the library's name.
+fn dependencies(manifest: &Value) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut open = vec![manifest];
+    while let Some(table) = open.pop().and_then(Value::as_object) {
+        for (key, value) in table {
+            if !key.ends_with("dependencies") {
+                open.extend(matches!(key.as_str(), "target" | "workspace").then_some(value));
+                open.extend(key.starts_with("cfg(").then_some(value));
+                continue;
+            }
+            found.extend(value.as_object().into_iter().flatten().map(|(alias, dependency)| {
+                let package = dependency.get("package").and_then(Value::as_str).unwrap_or(alias);
+                (alias.replace('-', "_"), package.replace('-', "_"))
+            }));
+        }
+    }
+    found
+}
+
+/// The folder of a path, without the last `/`.
+pub(super) fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// A path from a folder; none if it leaves the workspace.
+pub(super) fn joined(folder: &str, relative: &str) -> Option<String> {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in relative.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
