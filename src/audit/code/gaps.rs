@@ -1,5 +1,4 @@
-//! Faults of code that its grammar lets pass: lists with a place for an element and none in it, and what a second parser of scripts
-//! refuses.
+//! Faults that tree-sitter accepts: list commas without an element, and syntax that a second script parser rejects.
 
 use oxc_allocator::Allocator;
 use oxc_parser::Parser;
@@ -24,7 +23,7 @@ pub(super) fn empty_places(tree: &Tree) -> u64 {
         as u64
 }
 
-/// True for a comma behind the begin of its list, or behind another comma. A pattern of an array leaves elements out by intent.
+/// True for a comma that follows an opening bracket or another comma. Array patterns skip elements on purpose.
 fn is_behind_nothing(comma: Node<'_>) -> bool {
     if comma.parent().is_some_and(|list| list.kind() == "array_pattern") {
         return false;

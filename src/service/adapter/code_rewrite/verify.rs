@@ -178,7 +178,7 @@ fn changed(
     }
     let (was, is) = (source.gaps(before, pulse)?, source.gaps(after, pulse)?);
     let faults = [
-        (is.refused > was.refused, "a second parser refuses the new text of a match in its place"),
+        (is.refused > was.refused, "a second parser rejects the rewritten file"),
         (is.empty > was.empty, "a list has a comma without an element before it"),
     ];
     for (_, reason) in faults.iter().filter(|(is_there, _)| *is_there) {
