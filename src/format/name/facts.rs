@@ -80,9 +80,45 @@ pub enum Reach {
     Global,
     /// It is bound by an import.
     Imported(Origin),
-    /// A parameter, which calls of the function with that name may name.
-    Named(String),
+    /// A parameter, which calls of a function may name.
+    Named(Owner),
 }
+
+/// The function that declares a parameter, by the name that calls use. A constructor has its class's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The name.
+    pub name: String,
+    /// The place of that name in the declaration.
+    pub at: usize,
+    /// True for a member of a class.
+    pub is_member: bool,
+}
+
+/// The function that a call names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Called {
+    /// The last name; empty if the expression is not a name.
+    pub name: String,
+    /// The binding of the name.
+    pub by: By,
+}
+
+/// The binding of a function that a call names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum By {
+    /// A function or class of the file, by the place of its declaration.
+    Own(usize),
+    /// A name of another module.
+    Import(Origin),
+    /// Nothing in the file.
+    Free,
+    /// A value, or a member of one.
+    Value,
+}
+
+/// The reason against a binding that differs between statements, such as two imports.
+pub const SEVERAL_WAYS: &str = "it is bound in several ways";
 
 /// A reason against a new name, with the place that it concerns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,10 +151,12 @@ pub struct Group {
 pub enum Meaning {
     /// A member of a value or a type.
     Member,
+    /// A member of something that the file imports.
+    Of(Origin),
     /// A name that the file does not bind.
     Free,
-    /// The name of an argument in a call of the function with that name.
-    Keyword(String),
+    /// The name of an argument in a call of that function.
+    Keyword(Called),
     /// The name in another module, which is named here.
     Through(Origin, Form),
     /// Something that syntax does not tell.
@@ -156,10 +194,16 @@ pub struct Facts {
     pub stars: Vec<String>,
     /// The modules that are loaded as values, whose members may be named in any way.
     pub loaded: Vec<String>,
+    /// The namespaces that the file imports and uses as values.
+    pub passed: Vec<String>,
+    /// The modules to which the file adds declarations.
+    pub augmented: Vec<String>,
     /// The package of the file, in languages that have one.
     pub package: Option<String>,
     /// Words of strings that code can't look up.
     pub inert: Vec<usize>,
     /// A place at which the file binds or uses the new name without a receiver.
     pub taken: Option<usize>,
+    /// A declaration of the new name that a pattern would match instead of binding a variable.
+    pub compared: Option<usize>,
 }

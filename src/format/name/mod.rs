@@ -2,8 +2,8 @@
 //!
 //! `word` finds a name in bytes, `token` says what stands there, and `reserved` knows the names that a language refuses.
 //! `script` resolves names of JavaScript and TypeScript, and `tree` those of Python, Rust, Go and Java.
-//! `facts` has the results. `kin` and `side` tell where members are declared, and `built` which names code
-//! builds while it runs. Nothing here reads a file.
+//! `facts` has the results. `kin` and `side` tell where members are declared, `built` which names code
+//! builds while it runs, and `value` which functions are used as values. Nothing here reads a file.
 
 pub mod built;
 pub mod documentation;
@@ -14,4 +14,5 @@ pub mod script;
 pub mod side;
 pub mod token;
 pub mod tree;
+pub mod value;
 pub mod word;

@@ -8,7 +8,10 @@ use std::{
 use oxc_allocator::Allocator;
 use oxc_ast::{
     AstKind,
-    ast::{Argument, CallExpression, Expression, TSImportTypeQualifier, TSTypeName, TSTypePredicateName},
+    ast::{
+        Argument, CallExpression, Expression, JSXMemberExpressionObject, TSImportTypeQualifier, TSTypeName,
+        TSTypePredicateName,
+    },
 };
 use oxc_parser::{Parser, ParserReturn};
 use oxc_semantic::{NodeId, Scoping, Semantic, SemanticBuilder, SymbolFlags, SymbolId};
@@ -36,7 +39,9 @@ pub fn facts(path: &str, text: &str, change: Change<'_>, tokens: &[Range<usize>]
     }
     let semantic = SemanticBuilder::new().with_build_nodes(true).build(&parsed.program).semantic;
     let file = File::new(&semantic, &parsed, change);
-    let mut facts = Facts { loaded: file.notes.loaded.clone(), ..Facts::default() };
+    let Notes { loaded, passed, augmented, .. } = &file.notes;
+    let (loaded, passed, augmented) = (loaded.clone(), passed.clone(), augmented.clone());
+    let mut facts = Facts { loaded, passed, augmented, ..Facts::default() };
     file.exports(&mut facts);
     for symbol in file.scoping.symbol_ids().filter(|symbol| file.scoping.symbol_name(*symbol) == change.from) {
         facts.groups.push(file.group(symbol));
@@ -48,13 +53,18 @@ pub fn facts(path: &str, text: &str, change: Change<'_>, tokens: &[Range<usize>]
         let meaning = match file.notes.through.get(&range.start) {
             Some((origin, form)) => Meaning::Through(origin.clone(), *form),
             None if free.contains(&range.start) => Meaning::Free,
-            None => Meaning::Member,
+            None => file.notes.of.get(&range.start).cloned().map_or(Meaning::Member, Meaning::Of),
         };
         facts.loose.push(Loose { range: range.clone(), meaning });
     }
+    let keys = file.notes.keys.iter().map(|(range, origin)| (range.clone(), origin.clone().map(Meaning::Of)));
+    facts.loose.extend(keys.map(|(range, meaning)| Loose { range, meaning: meaning.unwrap_or(Meaning::Unclear(KEY)) }));
     facts.taken = file.taken();
     Ok(facts)
 }
+
+/// The reason against a string that selects a member of a namespace.
+const KEY: &str = "a text names a member of a module";
 
 /// Observations about the nodes of a file.
 #[derive(Default)]
@@ -69,7 +79,13 @@ struct Notes {
     elements: BTreeSet<usize>,
     /// Places that name something of another module.
     through: BTreeMap<usize, (Origin, Form)>,
+    /// Members of named imports, by place.
+    of: BTreeMap<usize, Origin>,
+    /// Strings that select a member of a namespace, or of a named import.
+    keys: Vec<(Range<usize>, Option<Origin>)>,
     loaded: Vec<String>,
+    passed: Vec<String>,
+    augmented: Vec<String>,
     /// Predicates such as `x is T`, with the node.
     predicates: Vec<(Span, NodeId)>,
     /// The place of `with` or a direct `eval`.
@@ -100,12 +116,12 @@ impl<'s, 'a> File<'s, 'a> {
             file.note(node.kind(), node.id(), &mut notes);
         }
         file.imports(&mut notes);
+        file.namespaces(&mut notes);
         file.notes = notes;
         file
     }
 
     fn note(&self, kind: AstKind<'a>, node: NodeId, notes: &mut Notes) {
-        let from = self.change.from;
         match kind {
             AstKind::ObjectProperty(property) if property.shorthand => {
                 notes.short.insert(start(property.key.span()));
@@ -131,14 +147,39 @@ impl<'s, 'a> File<'s, 'a> {
                     notes.predicates.push((name.span, node));
                 }
             }
+            _ => {
+                self.note_members(kind, notes);
+                note_module(kind, notes);
+            }
+        }
+    }
+
+    /// Notes members of namespaces and of named imports.
+    fn note_members(&self, kind: AstKind<'a>, notes: &mut Notes) {
+        let from = self.change.from;
+        match kind {
             AstKind::StaticMemberExpression(member) if member.property.name == from => {
                 if let Expression::Identifier(object) = &member.object {
-                    self.note_namespace(object.reference_id.get(), member.property.span, notes);
+                    self.note_member(object.reference_id.get(), member.property.span, notes);
+                }
+            }
+            AstKind::ComputedMemberExpression(member) => {
+                if let (Expression::Identifier(object), Expression::StringLiteral(key)) =
+                    (&member.object, &member.expression)
+                    && key.value == from
+                    && let Some(imported) = self.imported(object.reference_id.get())
+                {
+                    notes.keys.push((range(key.span), imported.err()));
                 }
             }
             AstKind::TSQualifiedName(name) if name.right.name == from => {
                 if let TSTypeName::IdentifierReference(object) = &name.left {
-                    self.note_namespace(object.reference_id.get(), name.right.span, notes);
+                    self.note_member(object.reference_id.get(), name.right.span, notes);
+                }
+            }
+            AstKind::JSXMemberExpression(member) if member.property.name == from => {
+                if let JSXMemberExpressionObject::IdentifierReference(object) = &member.object {
+                    self.note_member(object.reference_id.get(), member.property.span, notes);
                 }
             }
             AstKind::TSImportType(import) => {
@@ -149,12 +190,6 @@ impl<'s, 'a> File<'s, 'a> {
                     notes.through.insert(start(name.span), (origin, Form::Plain));
                 }
             }
-            AstKind::ImportExpression(import) => match &import.source {
-                Expression::StringLiteral(source) => notes.loaded.push(source.value.to_string()),
-                _ => notes.loaded.push(String::new()),
-            },
-            AstKind::CallExpression(call) => note_call(call, notes),
-            AstKind::WithStatement(with) => notes.dynamic = Some(start(with.span)),
             _ => {}
         }
     }
@@ -163,14 +198,47 @@ impl<'s, 'a> File<'s, 'a> {
         Origin { module: module.to_owned(), name: self.change.from.to_owned() }
     }
 
-    /// Notes `namespace.name`, if the namespace is an import of a module.
-    fn note_namespace(&self, reference: Option<oxc_semantic::ReferenceId>, name: Span, notes: &mut Notes) {
-        let Some(symbol) = reference.and_then(|id| self.scoping.get_reference(id).symbol_id()) else { return };
+    /// Notes `namespace.name` and `imported.name`.
+    fn note_member(&self, reference: Option<oxc_semantic::ReferenceId>, name: Span, notes: &mut Notes) {
+        match self.imported(reference) {
+            Some(Ok(module)) => drop(notes.through.insert(start(name), (self.origin(&module), Form::Plain))),
+            Some(Err(origin)) => drop(notes.of.insert(start(name), origin)),
+            None => {}
+        }
+    }
+
+    /// The module of a namespace import; the error is the origin of a named import.
+    fn imported(&self, reference: Option<oxc_semantic::ReferenceId>) -> Option<Result<String, Origin>> {
+        let symbol = reference.and_then(|id| self.scoping.get_reference(id).symbol_id())?;
         let local = self.scoping.symbol_span(symbol);
-        let entry = self.module.import_entries.iter().find(|entry| entry.local_name.span == local);
-        if let Some(entry) = entry.filter(|entry| entry.import_name.is_namespace_object()) {
-            let origin = self.origin(entry.module_request.name.as_str());
-            notes.through.insert(start(name), (origin, Form::Plain));
+        let entry = self.module.import_entries.iter().find(|entry| entry.local_name.span == local)?;
+        let module = entry.module_request.name.to_string();
+        Some(match &entry.import_name {
+            ImportImportName::NamespaceObject => Ok(module),
+            ImportImportName::Name(name) => Err(Origin { module, name: name.name.to_string() }),
+            ImportImportName::Default(_) => Err(Origin { module, name: "default".to_owned() }),
+        })
+    }
+
+    /// Notes imported namespaces that are used as values: other than before a dot.
+    fn namespaces(&self, notes: &mut Notes) {
+        let wholes = self.module.import_entries.iter().filter(|entry| entry.import_name.is_namespace_object());
+        for entry in wholes {
+            let Some(symbol) = self.scoping.get_root_binding(entry.local_name.name.as_str().into()) else { continue };
+            let is_value = |node: NodeId| {
+                !matches!(
+                    self.semantic.nodes().parent_kind(node),
+                    AstKind::StaticMemberExpression(_)
+                        | AstKind::TSQualifiedName(_)
+                        | AstKind::JSXMemberExpression(_)
+                        | AstKind::ComputedMemberExpression(_)
+                )
+            };
+            let module = entry.module_request.name.to_string();
+            if self.semantic.symbol_references(symbol).any(|reference| is_value(reference.node_id())) {
+                notes.loaded.push(module.clone());
+                notes.passed.push(module);
+            }
         }
     }
 
@@ -375,15 +443,42 @@ impl<'s, 'a> File<'s, 'a> {
     }
 }
 
+/// Notes modules that the file loads as values or augments.
+fn note_module(kind: AstKind<'_>, notes: &mut Notes) {
+    match kind {
+        AstKind::TSExternalModuleReference(module) => notes.loaded.push(module.expression.value.to_string()),
+        AstKind::TSExternalModuleDeclaration(module) => notes.augmented.push(module.id.value.to_string()),
+        AstKind::ImportExpression(import) => match &import.source {
+            Expression::StringLiteral(source) => notes.loaded.push(source.value.to_string()),
+            _ => notes.loaded.push(String::new()),
+        },
+        AstKind::CallExpression(call) => note_call(call, notes),
+        AstKind::WithStatement(with) => notes.dynamic = Some(start(with.span)),
+        _ => {}
+    }
+}
+
 /// Notes `require`, mocks of tests, and a direct `eval`.
 fn note_call(call: &CallExpression<'_>, notes: &mut Notes) {
     if let Some(Argument::StringLiteral(source)) = call.arguments.first()
         && (call.callee.is_specific_id("require") || source.value.starts_with('.'))
     {
         notes.loaded.push(source.value.to_string());
+    } else if call.callee.is_specific_id("require") || is_glob(&call.callee) {
+        notes.loaded.push(String::new());
     }
     if call.callee.is_specific_id("eval") {
         notes.dynamic = Some(start(call.span));
+    }
+}
+
+/// True for `import.meta.glob` and `require.context`, which load all modules of some paths.
+fn is_glob(callee: &Expression<'_>) -> bool {
+    let Expression::StaticMemberExpression(member) = callee else { return false };
+    match (&member.object, member.property.name.as_str()) {
+        (Expression::ImportMeta(_), name) => name.starts_with("glob"),
+        (Expression::Identifier(object), "context") => object.name == "require",
+        (_, _) => false,
     }
 }
 

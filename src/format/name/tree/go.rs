@@ -169,7 +169,8 @@ fn key<'t>(element: Node<'t>, text: &str) -> Role<'t> {
     let Some(keyed) = keyed.filter(|keyed| keyed.child(0).is_some_and(|first| first.id() == element.id())) else {
         return Role::Refers(Form::Plain);
     };
-    let literal = around(keyed, |n| n.kind() == "composite_literal");
+    // The type of an inner literal may be left out.
+    let literal = keyed.parent().and_then(|body| body.parent()).filter(|literal| literal.kind() == "composite_literal");
     let Some(of) = literal.and_then(|literal| literal.child_by_field_name("type")) else {
         return Role::unclear("it is the key of a literal");
     };

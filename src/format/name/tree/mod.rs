@@ -10,12 +10,15 @@ mod python_import;
 mod python_text;
 mod rust;
 
-use std::ops::Range;
+use std::{cell::RefCell, collections::BTreeMap, ops::Range, rc::Rc};
 
 use tree_sitter::Node;
 
+pub(super) use self::python_import::{imported_modules, imports};
 use super::{
-    facts::{Export, Facts, Form, Group, Kind, Loose, Meaning, Obstacle, Reach, Site},
+    facts::{
+        By, Called, Export, Facts, Form, Group, Kind, Loose, Meaning, Obstacle, Origin, Reach, SEVERAL_WAYS, Site,
+    },
     script::Change,
     word::Word,
 };
@@ -71,8 +74,8 @@ pub enum Role<'t> {
     Refers(Form),
     /// A member, a label, or another name that needs no binding.
     Member,
-    /// The name of an argument in a call of the function with that name.
-    Keyword(String),
+    /// The name of an argument in a call of the function at that node.
+    Keyword(Node<'t>),
     Other(Meaning),
 }
 
@@ -115,6 +118,16 @@ pub trait Rules {
         false
     }
 
+    /// True if a pattern of the declared name would match this declaration instead of binding a variable.
+    fn is_compared(&self, _: &Declaration<'_>) -> bool {
+        false
+    }
+
+    /// The imported name that a path leads to.
+    fn imported(&self, _: Node<'_>, _: &str) -> Option<Origin> {
+        None
+    }
+
     /// The package of a file, and the modules that it takes everything from.
     fn file(&self, root: Node<'_>, text: &str) -> (Option<String>, Vec<String>);
 }
@@ -143,8 +156,7 @@ pub fn facts(language: Language, tree: &Tree, text: &str, change: Change<'_>) ->
     };
     let root = tree.root();
     let root = root.get_inner_node();
-    let mut resolution =
-        Resolution { rules, root, text, language, bindings: Vec::new(), loose: Vec::new(), keywords: Vec::new() };
+    let mut resolution = Resolution::new((rules, language), root, text, true);
     resolution.resolve(change.from);
     Some(resolution.facts(change))
 }
@@ -163,10 +175,64 @@ struct Resolution<'s, 't> {
     bindings: Vec<Binding<'t>>,
     loose: Vec<Loose>,
     /// The names of arguments, each with the function that is called.
-    keywords: Vec<(Range<usize>, String)>,
+    keywords: Vec<(Range<usize>, Called)>,
+    /// False if the name is only resolved to bind a function or a receiver of the name that is sought.
+    is_sought: bool,
+    /// The bindings of those names.
+    others: RefCell<BTreeMap<String, Rc<Resolution<'s, 't>>>>,
 }
 
-impl<'t> Resolution<'_, 't> {
+impl<'s, 't> Resolution<'s, 't> {
+    fn new((rules, language): (&'s dyn Rules, Language), root: Node<'t>, text: &'s str, is_sought: bool) -> Self {
+        let (bindings, loose, keywords, others) = (Vec::new(), Vec::new(), Vec::new(), RefCell::default());
+        Resolution { rules, root, text, language, bindings, loose, keywords, is_sought, others }
+    }
+
+    /// The bindings of another name.
+    fn other(&self, name: &str) -> Rc<Resolution<'s, 't>> {
+        if let Some(known) = self.others.borrow().get(name) {
+            return Rc::clone(known);
+        }
+        let mut other = Resolution::new((self.rules, self.language), self.root, self.text, false);
+        other.resolve(name);
+        let other = Rc::new(other);
+        self.others.borrow_mut().insert(name.to_owned(), Rc::clone(&other));
+        other
+    }
+
+    /// True if a local binding hides the import that the receiver of a member would name.
+    fn is_shadowed(&self, node: Node<'t>) -> bool {
+        let is_path = |node: &Node<'t>| matches!(node.kind(), "attribute" | "selector_expression" | "qualified_type");
+        let Some(mut first) = node.parent().filter(is_path) else { return false };
+        while let Some(child) = first.child(0) {
+            first = child;
+        }
+        let other = self.other(text_of(first, self.text));
+        other.binding_of(first).is_some_and(|at| other.bindings[at].declaration.kind != Kind::Import)
+    }
+
+    /// The function that a node names.
+    fn called(&self, node: Node<'t>) -> Called {
+        let is_name = matches!(node.kind(), "identifier" | "attribute");
+        let name = if is_name { text_of(node, self.text).rsplit('.').next().unwrap_or_default() } else { "" };
+        let by = match node.kind() {
+            "identifier" => {
+                let functions = self.other(name);
+                let binding = functions.binding_of(node).map(|at| &functions.bindings[at]);
+                match binding.map(|binding| (binding.declaration.kind, &binding.declaration.reach)) {
+                    None => By::Free,
+                    Some((_, Reach::Imported(origin))) => By::Import(origin.clone()),
+                    Some((Kind::Class | Kind::Function, _)) => By::Own(binding.map_or(0, |binding| binding.declared)),
+                    Some((Kind::Import, _)) => self.rules.imported(node, self.text).map_or(By::Value, By::Import),
+                    Some(_) => By::Value,
+                }
+            }
+            "attribute" => self.rules.imported(node, self.text).map_or(By::Value, By::Import),
+            _ => By::Value,
+        };
+        Called { name: name.to_owned(), by }
+    }
+
     /// The tokens of a name, and the words of strings that refer to code.
     fn tokens(&self, name: &str) -> Vec<Token<'t>> {
         let places = Word::new(name).places(self.language, self.text).into_iter();
@@ -200,7 +266,11 @@ impl<'t> Resolution<'_, 't> {
                 Role::Declares(declaration) => self.declare(node, declaration),
                 Role::Refers(form) => references.push((node, range, form, is_text)),
                 Role::Member => self.loose.push(Loose { range, meaning: Meaning::Member }),
-                Role::Keyword(function) => self.keywords.push((range, function)),
+                Role::Keyword(function) if self.is_sought => self.keywords.push((range, self.called(function))),
+                Role::Keyword(_) => {}
+                Role::Other(Meaning::Through(..)) if self.is_sought && self.is_shadowed(node) => {
+                    self.loose.push(Loose { range, meaning: Meaning::Member });
+                }
                 Role::Other(meaning) => self.loose.push(Loose { range, meaning }),
             }
         }
@@ -227,7 +297,7 @@ impl<'t> Resolution<'_, 't> {
             Some(known) => {
                 known.sites.push(site);
                 let differs = known.declaration.reach != declaration.reach;
-                let unclear = differs.then_some("it is bound in several ways");
+                let unclear = differs.then_some(SEVERAL_WAYS);
                 known.declaration.obstacle = known.declaration.obstacle.or(declaration.obstacle);
                 known.declaration.unclear = known.declaration.unclear.or(declaration.unclear).or(unclear);
             }
@@ -263,7 +333,13 @@ impl<'t> Resolution<'_, 't> {
             Role::Declares(_) | Role::Refers(_) | Role::Other(_) => Some(token.range.start),
             Role::Member | Role::Keyword(_) => None,
         };
-        let taken: Vec<usize> = self.tokens(change.to).iter().filter_map(plain).collect();
+        let new_names = self.tokens(change.to);
+        let taken: Vec<usize> = new_names.iter().filter_map(plain).collect();
+        let is_compared = |token: &&Token<'t>| match self.role(token) {
+            Role::Declares(declaration) => self.rules.is_compared(&declaration),
+            Role::Refers(_) | Role::Member | Role::Keyword(_) | Role::Other(_) => false,
+        };
+        let compared = new_names.iter().find(is_compared).map(|token| token.range.start);
         let bindings = std::mem::take(&mut self.bindings);
         let doubles = |binding: &Binding<'t>| {
             let same = |other: &&Binding<'t>| other.declaration.scope.id() == binding.declaration.scope.id();
@@ -283,7 +359,7 @@ impl<'t> Resolution<'_, 't> {
         self.loose.sort_by_key(|loose| loose.range.start);
         facts.inert = self.inert(change.from);
         facts.loose = self.loose;
-        facts.taken = taken.first().copied();
+        (facts.taken, facts.compared) = (taken.first().copied(), compared);
         (facts.package, facts.stars) = self.rules.file(self.root, self.text);
         if facts.groups.iter().any(|group| group.reach == Reach::Exported) {
             facts.exports.insert(change.from.to_owned(), Export::Own);
@@ -334,10 +410,11 @@ impl<'t> Resolution<'_, 't> {
 
     /// Moves the arguments that name a parameter to its places, and says who else may name it.
     fn keywords_of(&mut self, declaration: &Declaration<'t>, sites: &mut Vec<Site>) -> Reach {
-        let Reach::Named(function) = &declaration.reach else { return declaration.reach.clone() };
-        let (own, others) = std::mem::take(&mut self.keywords).into_iter().partition(|(_, called)| called == function);
+        let Reach::Named(owner) = &declaration.reach else { return declaration.reach.clone() };
+        let is_own = |(_, called): &(_, Called)| called.by == By::Own(owner.at);
+        let (own, others) = std::mem::take(&mut self.keywords).into_iter().partition(is_own);
         self.keywords = others;
-        sites.extend(Vec::into_iter(own).map(|(range, _): (Range<usize>, String)| Site { range, form: Form::Plain }));
+        sites.extend(Vec::into_iter(own).map(|(range, _): (Range<usize>, Called)| Site { range, form: Form::Plain }));
         declaration.reach.clone()
     }
 }

@@ -6,11 +6,11 @@ use tree_sitter::Node;
 
 use super::{
     Declaration, Role, Rules, around, is_field,
-    python_import::{imported_module, imports_texts},
+    python_import::{imported_modules, imports_texts},
     python_text, root, text_of,
 };
 use crate::name::{
-    facts::{Form, Kind, Meaning, Origin, Reach},
+    facts::{Form, Kind, Meaning, Origin, Owner, Reach},
     word,
 };
 
@@ -29,7 +29,7 @@ impl Rules for Python {
         let Some(parent) = node.parent() else { return Role::Member };
         match parent.kind() {
             "attribute" if is_field(parent, node, "attribute") => attribute(parent, node, text),
-            "keyword_argument" if is_field(parent, node, "name") => keyword(parent, text),
+            "keyword_argument" if is_field(parent, node, "name") => keyword(parent),
             "function_definition" | "class_definition" if is_field(parent, node, "name") => {
                 let kind = if parent.kind() == "class_definition" { Kind::Class } else { Kind::Function };
                 bound(parent, node, text, kind)
@@ -93,6 +93,17 @@ impl Rules for Python {
 
     fn is_inert(&self, node: Node<'_>, text: &str) -> bool {
         python_text::is_inert(node, text)
+    }
+
+    fn imported(&self, node: Node<'_>, text: &str) -> Option<Origin> {
+        let is_path = |path: &&str| path.chars().all(|c| word::continues(c) || c == '.');
+        let path = Some(text_of(node, text)).filter(is_path)?;
+        let mut modules = imported_modules(root(node), path, text);
+        let path = modules.pop_first().filter(|_| modules.is_empty())?;
+        let (module, name) = path.rsplit_once('.')?;
+        // The dots of a relative module belong to it.
+        let module = if module.trim_matches('.').is_empty() { &path[..=module.len()] } else { module };
+        Some(Origin { module: module.to_owned(), name: name.to_owned() })
     }
 
     fn file(&self, root: Node<'_>, text: &str) -> (Option<String>, Vec<String>) {
@@ -177,8 +188,12 @@ fn declares(function: Node<'_>, statement: &str, name: &str, text: &str) -> bool
 fn attribute<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
     let object =
         parent.child_by_field_name("object").filter(|object| matches!(object.kind(), "identifier" | "attribute"));
-    let module = object.and_then(|object| imported_module(root(node), text_of(object, text), text));
-    match module {
+    let mut modules =
+        object.map(|object| imported_modules(root(node), text_of(object, text), text)).unwrap_or_default();
+    if modules.len() > 1 {
+        return Role::unclear("several imports bind its receiver");
+    }
+    match modules.pop_first() {
         Some(module) => {
             Role::Other(Meaning::Through(Origin { module, name: text_of(node, text).to_owned() }, Form::Plain))
         }
@@ -188,16 +203,10 @@ fn attribute<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
 }
 
 /// The name of an argument.
-fn keyword<'t>(argument: Node<'t>, text: &str) -> Role<'t> {
+fn keyword(argument: Node<'_>) -> Role<'_> {
     let call = around(argument, |node| CALLS.contains(&node.kind()));
     let called = call.and_then(|call| call.child_by_field_name("function"));
-    match called {
-        Some(called) => {
-            let name = text_of(called, text).rsplit('.').next().unwrap_or_default().to_owned();
-            Role::Keyword(name)
-        }
-        None => Role::Member,
-    }
+    called.map_or(Role::Member, Role::Keyword)
 }
 
 fn import<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
@@ -269,19 +278,22 @@ fn parameter<'t>(node: Node<'t>, text: &str) -> Option<Role<'t>> {
     };
     let function = list.parent()?;
     let mut declaration = Declaration::new(function, Kind::Parameter, Reach::Local);
-    if function.kind() == "lambda" || at.kind() == "list_splat_pattern" {
+    if function.kind() == "lambda" || matches!(at.kind(), "list_splat_pattern" | "dictionary_splat_pattern") {
         return Some(Role::Declares(declaration));
     }
-    let name = function.child_by_field_name("name").map_or("", |name| text_of(name, text));
+    let own = function.child_by_field_name("name")?;
+    let name = text_of(own, text);
     let class = around(function, |n| matches!(n.kind(), "class_definition" | "function_definition"));
     let class = class.filter(|class| class.kind() == "class_definition");
-    let called = match class.and_then(|class| class.child_by_field_name("name")) {
-        Some(class) if matches!(name, "__init__" | "__new__" | "__call__") => text_of(class, text),
-        _ => name,
-    };
-    declaration.reach = Reach::Named(called.to_owned());
+    let class = class.and_then(|class| class.child_by_field_name("name"));
+    let called = class.filter(|_| matches!(name, "__init__" | "__new__" | "__call__")).unwrap_or(own);
+    declaration.reach = Reach::Named(Owner {
+        name: text_of(called, text).to_owned(),
+        at: called.start_byte(),
+        is_member: class.is_some() && called.id() == own.id(),
+    });
     let is_decorated = function.parent().is_some_and(|above| above.kind() == "decorated_definition");
-    if is_decorated || name.starts_with("test") {
+    if is_decorated || name.starts_with("test") || name.starts_with("pytest_") {
         declaration.obstacle = Some("a decorator or a test runner may name the parameter");
     }
     Some(Role::Declares(declaration))

@@ -1,19 +1,43 @@
 //! The modules that imports of Python bind.
 
+use std::collections::BTreeSet;
+
 use tree_sitter::Node;
 
 use super::text_of;
 
-/// The module that a path such as `a.b` names by an import of its file, wherever that stands. A package has its modules as members
-/// as soon as they are imported anywhere.
-pub(super) fn imported_module(root: Node<'_>, object: &str, text: &str) -> Option<String> {
-    let (first, rest) = object.split_once('.').map_or((object, ""), |(first, rest)| (first, rest));
+/// The import statements of a file, wherever they stand.
+pub(in crate::name) fn imports(root: Node<'_>) -> Vec<Node<'_>> {
+    let mut found = Vec::new();
     let mut open = vec![root];
     while let Some(node) = open.pop() {
-        if !matches!(node.kind(), "import_statement" | "import_from_statement") {
-            open.extend(node.children(&mut node.walk()));
-            continue;
+        match node.kind() {
+            "import_statement" | "import_from_statement" => found.push(node),
+            _ if has_statements(node) => open.extend(node.children(&mut node.walk())),
+            _ => {}
         }
+    }
+    found
+}
+
+/// True if a node may have statements below it.
+fn has_statements(node: Node<'_>) -> bool {
+    let kind = node.kind();
+    let may = ["_clause", "_definition", "_statement"].iter().any(|end| kind.ends_with(end));
+    matches!(kind, "module" | "block") || may && kind != "expression_statement"
+}
+
+/// The module that a path such as `a.b` names by an import of its file. A package has its modules as members as soon as any file
+/// imports them.
+pub(super) fn imported_module(root: Node<'_>, object: &str, text: &str) -> Option<String> {
+    imported_modules(root, object, text).pop_first()
+}
+
+/// The modules that a path may name, one for each import that binds its first name.
+pub(in crate::name) fn imported_modules(root: Node<'_>, object: &str, text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let (first, rest) = object.split_once('.').map_or((object, ""), |(first, rest)| (first, rest));
+    for node in imports(root) {
         let from = node.child_by_field_name("module_name").map(|module| text_of(module, text));
         for name in node.children_by_field_name("name", &mut node.walk()) {
             let path = text_of(name.child_by_field_name("name").unwrap_or(name), text);
@@ -30,10 +54,10 @@ pub(super) fn imported_module(root: Node<'_>, object: &str, text: &str) -> Optio
                 Some(from) if from.ends_with('.') => format!("{from}{path}"),
                 Some(from) => format!("{from}.{path}"),
             };
-            return Some(if rest.is_empty() { bound } else { format!("{bound}.{rest}") });
+            found.insert(if rest.is_empty() { bound } else { format!("{bound}.{rest}") });
         }
     }
-    None
+    found
 }
 
 /// True if a file imports modules whose names are texts.

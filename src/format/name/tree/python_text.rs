@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use base::language::Language;
+
 use super::{around, is_field, python_import::imported_module, root, text_of};
 use crate::name::word;
 
@@ -41,11 +43,14 @@ pub(super) fn refers(node: Node<'_>, place: &Range<usize>, text: &str) -> bool {
     repeats(string, content, text) || is_typed(string, text)
 }
 
-/// True if a string can't be a name that code looks up: a text that documents, the title of a test, or the parameters that its
-/// values are for.
+/// True if a string can't be a name that code looks up: a text that documents, a key of a value, the title of a test, or the
+/// parameters that its values are for.
 pub(super) fn is_inert(node: Node<'_>, text: &str) -> bool {
     let Some(string) = plain(node) else { return false };
     if string.parent().is_some_and(|above| above.kind() == "expression_statement") {
+        return true;
+    }
+    if is_key(string, text) {
         return true;
     }
     let Some(call) = around(string, |node| CALLS.contains(&node.kind())) else { return false };
@@ -60,6 +65,44 @@ pub(super) fn is_inert(node: Node<'_>, text: &str) -> bool {
         "pytest.mark.parametrize" => is_argument("ids") || is_first(call, string),
         _ => false,
     }
+}
+
+/// Ways to reach the names of a module, a class or a scope as a dictionary.
+const NAMESPACES: &[&str] =
+    &["__annotations__", "__dict__", "dir(", "getmembers", "globals", "locals", "sys.modules", "vars"];
+
+/// True for a key of a dictionary that the file itself creates: each binding of its name is `made = dict(…)` or `made = {…}`.
+fn is_key(string: Node<'_>, text: &str) -> bool {
+    let Some(subscript) = string.parent().filter(|above| above.kind() == "subscript") else { return false };
+    let value = subscript.child_by_field_name("value").filter(|value| value.kind() == "identifier");
+    let Some(name) = value.map(|value| text_of(value, text)).filter(|_| is_field(subscript, string, "subscript"))
+    else {
+        return false;
+    };
+    if NAMESPACES.iter().any(|way| text.contains(way)) {
+        return false;
+    }
+    let root = root(string);
+    let places = word::Word::new(name).places(Language::Python, text).into_iter();
+    let nodes = places.filter_map(|place| root.descendant_for_byte_range(place.start, place.end));
+    let mut is_created = false;
+    for node in nodes.filter(|node| node.kind() == "identifier") {
+        let Some(parent) = node.parent() else { return false };
+        match parent.kind() {
+            "assignment" if is_field(parent, node, "left") => {
+                let right = parent.child_by_field_name("right");
+                let creates = right.is_some_and(|right| right.kind() == "dictionary" || called(right, text) == "dict");
+                if !creates {
+                    return false;
+                }
+                is_created = true;
+            }
+            // Any other place may bind the name, or pass the dictionary to code that fills it.
+            "subscript" if is_field(parent, node, "value") => {}
+            _ => return false,
+        }
+    }
+    is_created
 }
 
 /// The string around a node, unless it has parts that are code, or is no text.

@@ -111,6 +111,14 @@ impl Rules for Rust {
         is_same.then_some("a field beside it has the new name, so that the short form of the field is due")
     }
 
+    fn is_compared(&self, declaration: &Declaration<'_>) -> bool {
+        match declaration.kind {
+            Kind::Class | Kind::Import => true,
+            Kind::Variable => declaration.reach != Reach::Local || declaration.seen == (0..usize::MAX),
+            Kind::Function | Kind::Parameter | Kind::Type => false,
+        }
+    }
+
     fn file(&self, root: Node<'_>, text: &str) -> (Option<String>, Vec<String>) {
         let mut stars = Vec::new();
         for (at, _) in text.match_indices('*') {

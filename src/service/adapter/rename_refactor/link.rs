@@ -117,6 +117,14 @@ fn python_module(world: &World<'_>, from: &str, module: &str) -> Result<End, Err
     Ok(if end == End::Elsewhere && is_own { End::Unknown } else { end })
 }
 
+/// True if an import of Python takes a module out of its package.
+pub(super) fn is_module(world: &World<'_>, from: &str, origin: &Origin) -> Result<bool, Error> {
+    let dot = if origin.module.ends_with('.') { "" } else { "." };
+    let module = format!("{}{dot}{}", origin.module, origin.name);
+    let is_python = Family::of_path(from) == Some(Family::Python);
+    Ok(is_python && matches!(python_file(world.paths()?, from, &module), End::File(_)))
+}
+
 fn python_file(paths: &BTreeSet<String>, from: &str, module: &str) -> End {
     let rest = module.trim_start_matches('.');
     let dots = module.len() - rest.len();

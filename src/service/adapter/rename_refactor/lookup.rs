@@ -1,7 +1,11 @@
 //! Names that code looks up while it runs: strings that are a name, and strings of which a name is built.
 
 use super::{
+    link,
     page::{Family, Page},
+    params::Comments,
+    places::End,
+    refusal::Refusal,
     world::World,
 };
 use base::{error::Error, language::Language, path::RepoPath};
@@ -9,6 +13,7 @@ use format::{
     code::tree,
     name::{
         built,
+        facts::{Group, Origin},
         token::{Class, Token},
     },
 };
@@ -65,6 +70,57 @@ fn looks_like_code(text: &str, word: &Token) -> bool {
     let is_path = !has_blank && content.contains(['.', ':']);
     let is_name = content == &text[word.range.clone()];
     content.chars().all(is_code) && !is_labelled && (is_name || is_path || content.contains(['[', '|']))
+}
+
+/// Refuses Rust names in strings of attributes, such as `default = "name"`, and in code examples of comments.
+pub(super) fn named_by_texts(world: &World<'_>, comments: Comments, refusal: &mut Refusal) -> Result<(), Error> {
+    for page in world.pages()?.filter(|page| page.family() == Family::Rust) {
+        for token in &page.tokens {
+            let what = match token.class {
+                Class::Strings if is_in_attribute(&page.text[..token.range.start]) => "an attribute names it by a text",
+                Class::Comments if comments != Comments::All(true) && is_example(&page.text, token) => {
+                    "an example in a comment uses it; rename words of comments too"
+                }
+                Class::Code | Class::Comments | Class::Strings => continue,
+            };
+            refusal.add_lasting(page, token.range.start, ("unknown", what));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a Rust binding if the new name would turn its pattern into a match of a constant, a type or an import.
+pub(super) fn compared(world: &World<'_>, page: &Page, group: &Group, refusal: &mut Refusal) -> Result<(), Error> {
+    let Ok(facts) = &page.facts else { return Ok(()) };
+    let to = world.change.to;
+    let mut is_compared = facts.compared.is_some();
+    for module in &facts.stars {
+        let origin = Origin { module: module.clone(), name: String::new() };
+        is_compared |= match link::follow(world, &page.path, &origin)? {
+            End::File(file) => world.facts(&file, to).is_none_or(|facts| !facts.groups.is_empty()),
+            End::Elsewhere | End::Unknown => to.starts_with(char::is_uppercase),
+        };
+    }
+    if is_compared {
+        let reason = "a constant, a type or an import has the new name, and a pattern would be compared with it";
+        refusal.add_lasting(page, group.declared, ("collision", reason));
+    }
+    Ok(())
+}
+
+/// True if a text ends within an attribute.
+fn is_in_attribute(before: &str) -> bool {
+    let begin = [before.rfind("#["), before.rfind("#![")].into_iter().flatten().max();
+    begin.is_some_and(|begin| before[begin..].matches('[').count() > before[begin..].matches(']').count())
+}
+
+/// True if a word stands in a fenced code block of a doc comment.
+fn is_example(text: &str, word: &Token) -> bool {
+    let is_documentation =
+        |line: &&str| ["///", "//!", "/**", "*"].iter().any(|sign| line.trim_start().starts_with(sign));
+    let before = &text[..word.range.start];
+    let fences = before.lines().rev().take_while(is_documentation).filter(|line| line.contains("```")).count();
+    fences % 2 == 1
 }
 
 /// The files that look up names which they build, and that may build this one.

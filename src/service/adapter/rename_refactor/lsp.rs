@@ -316,7 +316,9 @@ impl Search<'_, '_> {
                     let is_loose = sites.keys().any(|at| !bound.contains(at));
                     is_local &= !is_loose;
                     let member = |at: &usize| {
-                        facts.loose.iter().any(|loose| loose.range.start == *at && loose.meaning == Meaning::Member)
+                        facts.loose.iter().any(|loose| {
+                            loose.range.start == *at && matches!(loose.meaning, Meaning::Member | Meaning::Of(_))
+                        })
                     };
                     has_members |= sites.keys().any(member)
                         || code(page).filter(is_chosen).any(|token| token.part == Part::Member);

@@ -23,10 +23,13 @@ use base::{
     error::{Code, Error},
     language::Language,
 };
-use format::name::{reserved, script::Change, token::Class, word::Word};
+use format::name::{facts::Meaning, reserved, script::Change, token::Class, word::Word};
 
 /// The number of remaining places that a proposal lists.
 const LISTED: usize = 200;
+
+/// The finding at a member that no binding explains.
+const MEMBER: &str = "it is a member of a value whose type is not known";
 
 /// The findings in one file.
 struct Found {
@@ -150,6 +153,13 @@ fn rest(world: &World<'_>, places: &Places) -> Vec<Finding> {
         let code = page.tokens.iter().filter(|token| token.class == Class::Code);
         code.filter(move |token| is_left(token.range.start)).map(move |token| (page, token.range.start))
     });
-    let left = left.map(|(page, at)| finding(page, at, "other_meaning", &reason));
+    let is_member = |page: &Page, at: usize| {
+        let loose = page.facts.iter().flat_map(|facts| &facts.loose);
+        loose.filter(|loose| loose.range.start == at).any(|loose| loose.meaning == Meaning::Member)
+    };
+    let left = left.map(|(page, at)| {
+        let is_member = places.engine == scope::NAME && is_member(page, at);
+        finding(page, at, "other_meaning", if is_member { MEMBER } else { &reason })
+    });
     left.chain(places.mentions.iter().cloned()).take(LISTED).collect()
 }

@@ -1,19 +1,20 @@
 //! The places of one thing by the bindings of its language: those of its file, and those of other files that lead to it.
 
-use std::collections::BTreeSet;
+use std::{cell::OnceCell, collections::BTreeSet};
 
 use super::{
-    foreign, link, lookup,
+    argument, foreign, link, lookup,
     manifest::folder,
     page::{Family, Page},
-    params::{Mentions, Params, Scope},
+    params::{Comments, Mentions, Params, Scope},
     places::{End, Places},
     refusal::{Refusal, refuse},
+    rest::Shared,
     world::World,
 };
 use base::error::{Code, Error};
 use format::name::{
-    facts::{Facts, Form, Group, Loose, Meaning, Origin, Reach},
+    facts::{Facts, Form, Group, Kind, Loose, Meaning, Origin, Reach},
     token::Class,
 };
 
@@ -48,6 +49,7 @@ pub(super) fn choose(world: &World<'_>, params: &Params) -> Result<Option<Places
         refusal: Refusal::default(),
         strings: params.strings,
         mentions: params.mentions,
+        comments: params.comments,
     };
     match &thing {
         Thing::Own(path, declared) => search.own(path, *declared)?,
@@ -130,7 +132,7 @@ fn at_place(world: &World<'_>, place: (&str, u64, u64)) -> Result<Option<Thing>,
             End::Elsewhere | End::Unknown => Err(refused("the module that it belongs to is not in the workspace")),
         },
         Some(Meaning::Free) => declared_in_package(world, page).map_err(refused).map(Some),
-        Some(Meaning::Member) => Err(refused("it is a member, whose owner only types tell")),
+        Some(Meaning::Member | Meaning::Of(_)) => Err(refused("it is a member, whose owner only types tell")),
         Some(Meaning::Keyword(_)) => Err(refused("it is the name of an argument; give the place of the parameter")),
         Some(Meaning::Unclear(reason)) => Err(refused(reason)),
         None => Err(refused("syntax does not tell its meaning")),
@@ -257,7 +259,7 @@ fn only(world: &World<'_>, file: Option<&str>) -> Result<Option<Thing>, Error> {
                 }
                 Meaning::Free if declared_in_package(world, page).is_ok() => is_done = false,
                 Meaning::Free => refusal.add(page, loose.range.start, (MEANING, "its file does not declare it")),
-                Meaning::Member | Meaning::Keyword(_) => {
+                Meaning::Member | Meaning::Of(_) | Meaning::Keyword(_) => {
                     refusal.add(page, loose.range.start, (MEANING, "it is a member, whose owner only types tell"));
                 }
                 Meaning::Unclear(reason) => refusal.add(page, loose.range.start, (UNKNOWN, reason)),
@@ -297,6 +299,7 @@ struct Search<'w, 'a> {
     /// True if words of strings are renamed too.
     strings: bool,
     mentions: Mentions,
+    comments: Comments,
 }
 
 impl Search<'_, '_> {
@@ -309,8 +312,12 @@ impl Search<'_, '_> {
         };
         self.places.is_local = true;
         self.group(page, group, false);
-        if let Reach::Named(function) = &group.reach {
-            self.named(page, function)?;
+        if page.family() == Family::Rust && matches!(group.kind, Kind::Parameter | Kind::Variable) {
+            lookup::compared(world, page, group, &mut self.refusal)?;
+        }
+        if let Reach::Named(owner) = &group.reach {
+            argument::judge(world, (page, owner), (&mut self.places, &mut self.refusal))?;
+            self.texts(Family::Python, false)?;
         }
         Ok(())
     }
@@ -328,22 +335,6 @@ impl Search<'_, '_> {
             let form = if is_linked && site.form == Form::Import { Form::Plain } else { site.form };
             self.places.add(&page.path, &site.range, form);
         }
-    }
-
-    /// Refuses a parameter that other calls may name.
-    fn named(&mut self, home: &Page, function: &str) -> Result<(), Error> {
-        for page in self.world.pages()?.filter(|page| page.family() == Family::Python) {
-            let Ok(facts) = &page.facts else { continue };
-            for loose in &facts.loose {
-                let Meaning::Keyword(called) = &loose.meaning else { continue };
-                let passes_on =
-                    ["dict", "partial", "call", "apply", "submit", "Thread", "cls", "super"].contains(&called.as_str());
-                if called == function && page.path != home.path || passes_on {
-                    self.refusal.add_lasting(page, loose.range.start, (UNKNOWN, "it may name the parameter"));
-                }
-            }
-        }
-        self.texts(Family::Python, false)
     }
 
     /// Refuses strings that are the name, by which code may look for it. `is_shared` is false for a parameter.
@@ -382,7 +373,8 @@ impl Search<'_, '_> {
         match family {
             Family::Python => self.texts(family, true)?,
             Family::Script => self.stars(home)?,
-            Family::Go | Family::Java | Family::Rust | Family::Other(_) => {}
+            Family::Rust => lookup::named_by_texts(world, self.comments, &mut self.refusal)?,
+            Family::Go | Family::Java | Family::Other(_) => {}
         }
         let is_global = group.reach == Reach::Global;
         foreign::judge(world, (home, is_global, self.mentions), (&mut self.places, &mut self.refusal))?;
@@ -397,9 +389,16 @@ impl Search<'_, '_> {
             }
             self.passed_on(family, &mut homes)?;
             if homes.len() == before || family == Family::Script {
-                return Ok(());
+                break;
             }
         }
+        let shared = Shared { world, home, homes: &homes, passed_on: OnceCell::new() };
+        for page in world.pages()?.filter(|page| page.family() == family) {
+            let renamed = self.places.code.get(page.path.as_str());
+            let is_renamed = |at: usize| renamed.is_some_and(|renamed| renamed.contains_key(&at));
+            shared.judge(page, is_renamed, &mut self.refusal)?;
+        }
+        Ok(())
     }
 
     /// Adds the files of Python and Rust that pass on everything of a home.
@@ -543,7 +542,7 @@ impl Search<'_, '_> {
                 self.refusal.add(page, at, (UNKNOWN, reason));
                 Ok(false)
             }
-            Meaning::Member if page.family() == Family::Script => {
+            Meaning::Member | Meaning::Of(_) if page.family() == Family::Script => {
                 for module in &other.loaded {
                     let end =
                         if module.is_empty() { End::Unknown } else { link::script_module(world, &page.path, module)? };
@@ -555,7 +554,9 @@ impl Search<'_, '_> {
                 }
                 Ok(false)
             }
-            Meaning::Member | Meaning::Keyword(_) | Meaning::Through(..) | Meaning::Unclear(_) => Ok(false),
+            Meaning::Member | Meaning::Of(_) | Meaning::Keyword(_) | Meaning::Through(..) | Meaning::Unclear(_) => {
+                Ok(false)
+            }
         }
     }
 

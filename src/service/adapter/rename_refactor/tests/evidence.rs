@@ -37,6 +37,20 @@ fn packages_pass_on_everything_of_their_modules() {
 }
 
 #[test]
+fn an_import_without_a_declaration_is_no_other_thing() {
+    let user = ("u.py", "from p import old\nold()\n");
+    for package in ["", "def __getattr__(name):\n    return 1\n", "from .gone import *\n"] {
+        at(&[DEF, ("p/__init__.py", package), user], ("p/m.py", 1, 5), Err("is not certain"));
+    }
+    // Here it comes from elsewhere, is a module, or has a declaration of its own.
+    for (path, text) in [("p/__init__.py", "from os import *\n"), ("p/old.py", ""), ("p/__init__.py", "old = 1\n")] {
+        at(&[DEF, (path, text), ("p/__init__.py", text), user][..], ("p/m.py", 1, 5), Ok(&[FRESH]));
+    }
+    at(&[DEF, ("u.py", "from json import old\nold()\n")], ("p/m.py", 1, 5), Ok(&[FRESH]));
+    at(&[DEF, ("q/u.py", "from .gone import old\nold()\n")], ("p/m.py", 1, 5), Err("is not certain"));
+}
+
+#[test]
 fn crates_are_reached_by_their_names() {
     let manifest = ("Cargo.toml", "[package]\nname=\"a-k\"\nversion=\"0.1.0\"\n");
     let library = [("src/m.rs", "pub fn old() {}\n"), ("src/lib.rs", "pub mod m;\n")];
@@ -79,6 +93,51 @@ fn modules_of_go_are_reached_by_their_names() {
     check(&[fork, ("z/go.mod", "module ex.com/fork\n"), nested[1], user], &params, &expected);
 }
 
+const VALUE: (&str, &str) = ("m.ts", "export const old = 1\n");
+
+#[test]
+fn modules_of_scripts_that_are_passed_on_as_values_are_doubt() {
+    let refused = |files: Files<'_>| {
+        let files = [&[VALUE], files].concat();
+        let params = json!({"to": "fresh", "scope": {"path": "m.ts", "line": 1, "column": 14}});
+        let error = ask(&files, &params, "**/*").map(|answer| answer.files).unwrap_err();
+        assert_eq!(error.code(), Code::VerificationFailed, "{error:?}");
+    };
+    refused(&[
+        ("index.ts", "export * as m from './m'\n"),
+        ("u.ts", "import { m } from './index'\nconsole.log(m.old)\n"),
+    ]);
+    refused(&[("index.ts", "export * as m from './m'\n"), ("u.ts", "import { m } from './index'\nm['old']\n")]);
+    refused(&[
+        ("index.ts", "export { m } from './n'\n"),
+        ("n.ts", "import * as m from './m'\nexport { m }\n"),
+        ("u.ts", "import { m as n } from './index'\nconsole.log(n.old)\n"),
+    ]);
+    refused(&[("u.ts", "import m = require('./m')\nconsole.log(m.old)\n")]);
+    refused(&[("u.ts", "import * as m from './m'\nconsole.log(m['old'])\n")]);
+    refused(&[("u.ts", "export async function f() { const { old } = await import('./m'); return old }\n")]);
+    refused(&[("u.ts", "export function f() { const { old } = require('./m'); return old }\n")]);
+    refused(&[("u.ts", "for (const m of Object.values(import.meta.glob('./*.ts'))) console.log(m.old)\n")]);
+    refused(&[("u.ts", "declare module './m' { const old: 1 }\n")]);
+    refused(&[("u.ts", "import { old } from './gone'\nconsole.log(old)\n")]);
+    refused(&[("u.ts", "import * as m from './m'\nexport function f() { const { old } = m; return old }\n")]);
+    refused(&[("u.ts", "import * as m from './m'\nconst n = m\nconsole.log(n.old)\n")]);
+    refused(&[("u.ts", "import { old } from '#db'\nconsole.log(old)\n")]);
+    let config = ("tsconfig.json", "{\"compilerOptions\": {\"paths\": {\"@core\": [\"./m.ts\"]}}}");
+    refused(&[config, ("u.ts", "import { old } from '@core'\nconsole.log(old)\n")]);
+    refused(&[("u.ts", "import * as m from './m'\njest.spyOn(m, 'old')\n")]);
+    refused(&[("u.ts", "import * as m from './m'\nrun(m)\n"), ("v.ts", "export const run = (x: any) => x.old\n")]);
+    refused(&[("u.ejs", "<% import { old } from './m' %>\n")]);
+}
+
+#[test]
+fn members_of_values_are_other_things() {
+    let params = json!({"to": "fresh", "scope": {"path": "m.ts", "line": 1, "column": 14}});
+    let user = "import { a } from './a'\nimport x from 'x'\nconsole.log(a.old, x.old, { old: 1 }.old, a['old'])\n";
+    let files = [VALUE, ("a.ts", "export const a = { old: 1 }\n"), ("u.ts", user)];
+    check(&files, &params, &[("m.ts", Some("export const fresh = 1\n"))]);
+}
+
 #[test]
 fn files_that_nobody_parses_are_doubt() {
     let lib = ("lib.py", "def old(x):\n    return x\n");
@@ -100,4 +159,151 @@ fn files_that_nobody_parses_are_doubt() {
     at(&[lib, ("notes.txt", "the old one, and glib.old\n")], ("lib.py", 1, 5), Ok(&[fresh]));
     let params = json!({"mentions": "list"});
     check(&[lib, ("conf.yaml", "handler: lib.old\n")], &params, &[("lib.py", Some(fresh.1))]);
+}
+
+#[test]
+fn arguments_are_renamed_in_calls_of_their_function_alone() {
+    let run = "import subprocess\n\n\ndef run(cmd, old):\n    subprocess.run(cmd, old=old)\n\n\nrun(1, old=2)\n";
+    let renamed = "import subprocess\n\n\ndef run(cmd, new):\n    subprocess.run(cmd, old=new)\n\n\nrun(1, new=2)\n";
+    at(&[("a.py", run)], ("a.py", 4, 14), Ok(&[("a.py", renamed)]));
+    let f = "def f(old):\n    print(old, dict(old=old))\n";
+    let fresh = "def f(new):\n    print(new, dict(old=new))\n";
+    at(&[("a.py", f)], ("a.py", 1, 7), Ok(&[("a.py", fresh)]));
+    // Other files call it by its own name, or by another one.
+    for (user, renamed) in [
+        ("from a import f\nf(old=1)\n", "from a import f\nf(new=1)\n"),
+        ("from a import f as g\ng(old=1)\n", "from a import f as g\ng(new=1)\n"),
+        ("import a\na.f(old=1)\n", "import a\na.f(new=1)\n"),
+        ("import a as b\nb.f(old=1)\n", "import a as b\nb.f(new=1)\n"),
+    ] {
+        at(&[("a.py", f), ("u.py", user)], ("a.py", 1, 7), Ok(&[("a.py", fresh), ("u.py", renamed)]));
+    }
+    for user in [
+        "from a import f\ng = f\ng(old=1)\n",
+        "from a import f\nd = {'k': f}\nd['k'](old=1)\n",
+        "from functools import partial\nfrom a import f\npartial(f, old=1)\n",
+        "class C:\n    def f(self, old): pass\nc = C()\nc.f(old=1)\n",
+        "from a import f\nf(**{'old': 1})\n",
+        "import json\nfrom a import f\nf(**json.load(1))\n",
+        "import a\ngetattr(a, 'f')(old=1)\n",
+    ] {
+        at(&[("a.py", f), ("u.py", user)], ("a.py", 1, 7), Err("u.py"));
+    }
+}
+
+#[test]
+fn arguments_of_members_are_doubt() {
+    let one = "class C:\n    def f(self, old):\n        return old\n\n\ndef g(c):\n    return c.f(old=1)\n";
+    at(&[("a.py", one)], ("a.py", 2, 17), Err("it may name the parameter"));
+    for call in ["cls(old=1)", "type(self)(old=1)", "self.__class__(old=1)"] {
+        let text = format!(
+            "class C:\n    def __init__(self, old):\n        self.x = old\n\n    def g(self, cls):\n        return {call}\n"
+        );
+        at(&[("a.py", &text)], ("a.py", 2, 24), Err("it may name the parameter"));
+    }
+    let base = "class C:\n    def __init__(self, old):\n        self.x = old\n\n\nclass D(C):\n    def __init__(self):\n        super().__init__(old=1)\n";
+    at(&[("a.py", base)], ("a.py", 2, 24), Err("it may name the parameter"));
+}
+
+#[test]
+fn an_argument_and_a_key_are_no_variables() {
+    let text = "old = 10\nfoo = dict(old=old)\nprint(foo['old'])\n";
+    at(&[("a.py", text)], ("a.py", 1, 1), Ok(&[("a.py", "new = 10\nfoo = dict(old=new)\nprint(foo['old'])\n")]));
+    for use_of in ["foo.update(vars(m))\n", "fill(foo)\n", "def f(foo): return foo['old']\n", "foo = m\n"] {
+        at(&[("a.py", &format!("{text}{use_of}"))], ("a.py", 1, 1), Err("a string names it"));
+    }
+    at(&[("a.py", "old = 10\nprint(globals()['old'])\n")], ("a.py", 1, 1), Err("a string names it"));
+    at(&[("a.py", "old = 10\n"), ("b.py", "import a\nvars(a)['old']\n")], ("a.py", 1, 1), Err("a string names it"));
+}
+
+#[test]
+fn names_of_rust_in_attributes_and_examples_are_doubt() {
+    let attribute = "struct C {\n    #[serde(default = \"old\")]\n    p: u16,\n}\nfn old() -> u16 { 80 }\n";
+    at(&[("src/c.rs", attribute)], ("src/c.rs", 5, 4), Err("an attribute names it by a text"));
+    let inner = "#![doc(test(attr(path = \"a::old\")))]\nfn old() {}\n";
+    at(&[("src/c.rs", inner)], ("src/c.rs", 2, 4), Err("an attribute names it by a text"));
+    let example = "/// ```\n/// k::old();\n/// ```\npub fn old() {}\n";
+    at(&[("src/c.rs", example)], ("src/c.rs", 4, 8), Err("an example in a comment uses it"));
+    let prose = "/// Does the old thing.\n///\n/// ```\n/// k::x();\n/// ```\npub fn old() {}\n";
+    at(&[("src/c.rs", prose)], ("src/c.rs", 6, 8), Ok(&[("src/c.rs", &prose.replace("fn old", "fn new"))]));
+}
+
+#[test]
+fn a_pattern_of_rust_gets_no_name_of_a_constant() {
+    for item in ["const new: u32 = 1;", "struct new;", "use k::new;", "static new: u32 = 1;", "use crate::k::*;"] {
+        let text = format!("{item}\nfn f() -> u32 {{ let old = 3; old }}\n");
+        let place = ("src/c.rs", 2, text.lines().nth(1).unwrap().find("old").unwrap() as u64 + 1);
+        at(
+            &[("src/c.rs", &text), ("src/k.rs", "pub struct new;\n"), ("src/lib.rs", "mod c; mod k;\n")],
+            place,
+            Err("a pattern"),
+        );
+    }
+    let text = "fn g() { let new = 1; drop(new); }\nfn f() -> u32 { let old = 3; old }\n";
+    at(&[("src/c.rs", text)], ("src/c.rs", 2, 21), Ok(&[("src/c.rs", &text.replace("old", "new"))]));
+}
+
+#[test]
+fn modules_of_python_that_are_values_are_doubt() {
+    for user in ["PLUGINS = {'k': p.m}\n", "import p.m as m\nPLUGINS = [m]\n", "from p import m\nrun(m)\n"] {
+        let user = format!("import p.m\n{user}\ndef g(x):\n    x.old()\n");
+        at(&[DEF, ("p/__init__.py", ""), ("u.py", &user)], ("p/m.py", 1, 5), Err("passed on as a value"));
+    }
+    let user = "from p import m\nm.other(1)\n\ndef g(x):\n    x.old()\n";
+    at(&[DEF, ("p/__init__.py", ""), ("u.py", user)], ("p/m.py", 1, 5), Ok(&[FRESH]));
+    let twice = "try:\n    from fast import old\nexcept ImportError:\n    from p.m import old\n";
+    let fast = ("fast.py", "def old():\n    pass\n");
+    at(&[DEF, ("p/__init__.py", ""), fast, ("codec.py", twice)], ("p/m.py", 1, 5), Err("several ways"));
+}
+
+#[test]
+fn modules_that_a_file_gives_another_name_are_doubt() {
+    let library = [("src/util.rs", "pub fn old() {}\n"), ("Cargo.toml", "[package]\nname = \"k\"\n")];
+    for root in [
+        "mod util;\nuse crate::util as u;\nfn f() { u::old(); }\n",
+        "mod util;\nmod prelude { pub use crate::util::old; }\nfn f() { prelude::old(); }\n",
+        "mod util;\nuse crate::{util::{self as u}};\nfn f() { u::old(); }\n",
+    ] {
+        at(&[library[0], library[1], ("src/lib.rs", root)], ("src/util.rs", 1, 8), Err("can't be renamed"));
+    }
+    let root = "mod util;\nmod user;\n";
+    let user = "use crate::util;\nuse serde::old as other;\nfn f() { util::old(); serde::old(); other(); }\n";
+    let known = ("Cargo.toml", "[package]\nname = \"k\"\n[dependencies]\nserde = \"1\"\n");
+    let renamed = user.replace("util::old", "util::new");
+    let expected = [("src/user.rs", renamed.as_str()), ("src/util.rs", "pub fn new() {}\n")];
+    at(&[library[0], known, ("src/lib.rs", root), ("src/user.rs", user)], ("src/util.rs", 1, 8), Ok(&expected));
+}
+
+#[test]
+fn modules_of_python_are_looked_for_where_programs_look() {
+    let json = ("app/json.py", "def old():\n    pass\n");
+    at(&[json, ("main.py", "import json\njson.old()\n")], ("app/json.py", 1, 5), Err("not certain"));
+    let user = "from p import reg\nreg.R.m.old()\n";
+    at(&[DEF, ("p/__init__.py", ""), ("p/reg.py", ""), ("u.py", user)], ("p/m.py", 1, 5), Err("not certain"));
+}
+
+#[test]
+fn keys_of_literals_without_a_type_are_no_variables_of_go() {
+    let text = "package a\n\ntype T struct{ old string }\n\nfunc f(old string) []T { return []T{{old: old}} }\n";
+    at(&[("a.go", text)], ("a.go", 5, 8), Err("the key of a literal"));
+}
+
+#[test]
+fn receivers_that_hide_an_import_are_no_modules() {
+    let import = "from p import m\n";
+    for (body, reason) in [
+        ("def f(m):\n    return m.old()\n", "passed on as a value"),
+        ("def f(c):\n    m = c\n    return m.old()\n", "passed on as a value"),
+        ("x = [m.old for m in []]\n", "passed on as a value"),
+        ("from q import m\nm.old()\n", "several imports"),
+    ] {
+        let text = format!("{import}{body}");
+        let files = [DEF, ("p/__init__.py", ""), ("q.py", "m = 1\n"), ("u.py", text.as_str())];
+        at(&files, ("p/m.py", 1, 5), Err(reason));
+    }
+    let util = ("util/u.go", "package util\n\nfunc Old() {}\n");
+    let user = "package m\n\nimport \"m/util\"\n\nfunc f(util C) { util.Old() }\n";
+    let params = json!({"from": "Old", "to": "New", "scope": {"path": "util/u.go", "line": 3, "column": 6}});
+    let expected = [("util/u.go", Some("package util\n\nfunc New() {}\n"))];
+    check(&[("go.mod", "module m\n"), util, ("a.go", user)], &params, &expected);
 }

@@ -1,0 +1,109 @@
+//! Python functions and modules that code uses as values, so that other names may reach them.
+
+use tree_sitter::Node;
+
+use super::{
+    tree::{imported_modules, imports},
+    word::Word,
+};
+use crate::code::tree::Tree;
+use base::language::Language;
+
+/// Nodes that call something.
+const CALLS: &[&str] = &["call"];
+
+/// True if code uses the name as a value: other than in its declaration, a call, an import or a type.
+pub fn escapes(tree: &Tree, text: &str, name: &str) -> bool {
+    let root = tree.root();
+    let root = root.get_inner_node();
+    nodes(root, text, name).any(|node| match node.kind() {
+        "identifier" => is_value(node, name),
+        // Code looks it up by its name.
+        kind => kind == "string_content" && node.utf8_text(text.as_bytes()) == Ok(name),
+    })
+}
+
+/// True if a call of the name takes a dictionary of arguments, as `f(**arguments)` does.
+pub fn has_dictionary(tree: &Tree, text: &str, name: &str) -> bool {
+    let root = tree.root();
+    let root = root.get_inner_node();
+    nodes(root, text, name).any(|node| {
+        let path = node.parent().filter(|above| above.kind() == "attribute").unwrap_or(node);
+        let call = path.parent().filter(|above| CALLS.contains(&above.kind()));
+        let arguments = call.and_then(|call| call.child_by_field_name("arguments"));
+        arguments
+            .is_some_and(|list| list.children(&mut list.walk()).any(|argument| argument.kind() == "dictionary_splat"))
+    })
+}
+
+/// The innermost nodes at the places of a word.
+fn nodes<'t>(root: Node<'t>, text: &str, word: &str) -> impl Iterator<Item = Node<'t>> {
+    let places = Word::new(word).places(Language::Python, text).into_iter();
+    places.filter_map(move |range| root.descendant_for_byte_range(range.start, range.end))
+}
+
+/// The imported modules that a file uses as values, as it writes them. A result may also be a name that a module declares.
+pub fn modules(tree: &Tree, text: &str) -> Vec<String> {
+    let root = tree.root();
+    let root = root.get_inner_node();
+    let mut found = Vec::new();
+    for statement in imports(root) {
+        for name in statement.children_by_field_name("name", &mut statement.walk()) {
+            let local = name.child_by_field_name("alias").unwrap_or(name);
+            let local = local.utf8_text(text.as_bytes()).unwrap_or_default();
+            let local = local.split('.').next().unwrap_or_default();
+            for node in nodes(root, text, local).filter(|node| node.kind() == "identifier") {
+                // In `a.b.c`, the module may be any prefix.
+                let mut path = node;
+                while let Some(above) = path.parent().filter(|above| is_object(*above, path)) {
+                    path = above;
+                }
+                if is_whole(path) {
+                    let path = path.utf8_text(text.as_bytes()).unwrap_or_default();
+                    found.extend(imported_modules(root, path, text));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// True for `a` of `a.b`.
+fn is_object(attribute: Node<'_>, node: Node<'_>) -> bool {
+    attribute.kind() == "attribute"
+        && attribute.child_by_field_name("object").is_some_and(|object| object.id() == node.id())
+}
+
+/// True for a path that is neither called nor part of an import.
+fn is_whole(node: Node<'_>) -> bool {
+    let Some(parent) = node.parent() else { return false };
+    let is = |field: &str| parent.child_by_field_name(field).is_some_and(|child| child.id() == node.id());
+    match parent.kind() {
+        "attribute" | "aliased_import" | "dotted_name" => false,
+        "keyword_argument" => !is("name"),
+        kind if CALLS.contains(&kind) => !is("function"),
+        _ => true,
+    }
+}
+
+fn is_value(node: Node<'_>, name: &str) -> bool {
+    let mut at = node;
+    while let Some(parent) = at.parent() {
+        let is = |field: &str| parent.child_by_field_name(field).is_some_and(|child| child.id() == at.id());
+        match parent.kind() {
+            "attribute" if is("attribute") => at = parent,
+            kind if CALLS.contains(&kind) => return !is("function"),
+            // A subclass passes arguments on.
+            "argument_list" => return true,
+            "aliased_import" => return false,
+            "function_definition" | "class_definition" => return !is("name"),
+            // A function may be called through its members; members of a class are separate.
+            "attribute" => return !name.starts_with(char::is_uppercase),
+            "dotted_name" | "import_from_statement" | "import_statement" | "type" => return false,
+            "keyword_argument" => return !is("name"),
+            "assignment" | "for_statement" | "named_expression" => return !is("left") && !is("name"),
+            _ => return true,
+        }
+    }
+    false
+}

@@ -1,0 +1,127 @@
+//! Python keyword arguments: which of them name the parameter, because their call is bound to its function.
+
+use super::{
+    link,
+    page::{Family, Page},
+    places::{End, Places},
+    refusal::Refusal,
+    world::World,
+};
+use base::{error::Error, language::Language, path::RepoPath};
+use format::{
+    code::tree,
+    name::{
+        facts::{By, Called, Form, Kind, Meaning, Origin, Owner, Reach},
+        value,
+    },
+};
+
+const UNKNOWN: &str = "unknown";
+const MAY_NAME: &str = "it may name the parameter";
+
+/// The meaning of an argument.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// The parameter.
+    It,
+    /// One of another function.
+    Another,
+    /// One of them.
+    Either,
+}
+
+/// The uses of a function in a workspace.
+struct Use<'w, 'a> {
+    world: &'w World<'a>,
+    home: &'w Page,
+    owner: &'w Owner,
+    /// True if others may call it by another name, or pass arguments on to it.
+    escapes: bool,
+    /// A file that calls the function with a dictionary of arguments.
+    splat: Option<RepoPath>,
+}
+
+/// Renames keyword arguments in other files that name the parameter, and refuses the rename if another one may.
+pub(super) fn judge(
+    world: &World<'_>,
+    (home, owner): (&Page, &Owner),
+    (places, refusal): (&mut Places, &mut Refusal),
+) -> Result<(), Error> {
+    let used = Use::read(world, home, owner)?;
+    if let Some(path) = &used.splat {
+        refusal.add_file(path, (UNKNOWN, "it calls the function with a dictionary, which may name the parameter"))?;
+    }
+    for page in world.pages()?.filter(|page| page.family() == Family::Python) {
+        for loose in page.facts.iter().flat_map(|facts| &facts.loose) {
+            let Meaning::Keyword(called) = &loose.meaning else { continue };
+            match used.names(page, called)? {
+                Names::It => {
+                    places.is_local &= page.path == home.path;
+                    places.add(&page.path, &loose.range, Form::Plain);
+                }
+                Names::Another => {}
+                Names::Either => refusal.add_lasting(page, loose.range.start, (UNKNOWN, MAY_NAME)),
+            }
+        }
+    }
+    Ok(())
+}
+
+impl<'w, 'a> Use<'w, 'a> {
+    fn read(world: &'w World<'a>, home: &'w Page, owner: &'w Owner) -> Result<Self, Error> {
+        let name = owner.name.as_str();
+        let read = world.map_files(Family::Python, &|_: &RepoPath, bytes: &[u8]| {
+            let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.contains(name)) else {
+                return Ok((false, false));
+            };
+            let tree = tree::parse(Language::Python, text, &|| world.deadline.check(world.ctx))?;
+            Ok((value::escapes(&tree, text, name), value::has_dictionary(&tree, text, name)))
+        })?;
+        let escapes = read.iter().any(|(_, (escapes, _))| *escapes);
+        let splat = read.into_iter().find_map(|(path, (_, splat))| splat.then_some(path));
+        Ok(Use { world, home, owner, escapes, splat })
+    }
+
+    fn names(&self, page: &Page, called: &Called) -> Result<Names, Error> {
+        let is_same = called.name == self.owner.name || called.name == "__init__";
+        Ok(match &called.by {
+            By::Own(at) if page.path == self.home.path && *at == self.owner.at => Names::It,
+            // A subclass passes arguments on.
+            By::Own(at) if self.escapes && self.is_class(page, *at, called) => Names::Either,
+            By::Own(_) => Names::Another,
+            By::Import(origin) => self.imported(page, origin)?,
+            By::Free if is_same => Names::Either,
+            By::Free => Names::Another,
+            // The call may be bound to the function through an object or its class.
+            By::Value if is_same || self.escapes || self.is_of_class() || called.name.is_empty() => Names::Either,
+            By::Value => Names::Another,
+        })
+    }
+
+    fn is_of_class(&self) -> bool {
+        self.owner.is_member || self.owner.name.starts_with(|c: char| c.is_uppercase() || c == '_')
+    }
+
+    fn is_class(&self, page: &Page, at: usize, called: &Called) -> bool {
+        let facts = self.world.facts(&page.path, &called.name);
+        facts.is_none_or(|facts| facts.groups.iter().any(|group| group.declared == at && group.kind == Kind::Class))
+    }
+
+    /// The meaning of an argument in a call of an imported function.
+    fn imported(&self, page: &Page, origin: &Origin) -> Result<Names, Error> {
+        let file = match link::follow(self.world, &page.path, origin)? {
+            End::File(file) => file,
+            End::Elsewhere if !self.escapes => return Ok(Names::Another),
+            End::Elsewhere | End::Unknown => return Ok(Names::Either),
+        };
+        let facts = self.world.facts(&file, &origin.name);
+        let declared =
+            facts.as_ref().and_then(|facts| facts.groups.iter().find(|group| group.reach == Reach::Exported));
+        Ok(match declared {
+            Some(group) if file == self.home.path.as_str() && group.declared == self.owner.at => Names::It,
+            Some(group) if group.kind == Kind::Function => Names::Another,
+            Some(group) if group.kind == Kind::Class && !self.escapes => Names::Another,
+            Some(_) | None => Names::Either,
+        })
+    }
+}
