@@ -194,8 +194,10 @@ pub struct Facts {
     pub stars: Vec<String>,
     /// The modules that are loaded as values, whose members may be named in any way.
     pub loaded: Vec<String>,
-    /// The namespaces that the file imports and uses as values.
+    /// The modules that the file uses as values.
     pub passed: Vec<String>,
+    /// The modules whose members the file looks up by names that it computes.
+    pub indexed: Vec<String>,
     /// The modules to which the file adds declarations.
     pub augmented: Vec<String>,
     /// The package of the file, in languages that have one.

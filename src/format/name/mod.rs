@@ -1,7 +1,8 @@
 //! Names in source code, for proposers: their whole tokens, their bindings, and the ways of other files to them.
 //!
 //! `word` finds a name in bytes, `token` says what stands there, and `reserved` knows the names that a language refuses.
-//! `script` resolves names of JavaScript and TypeScript, and `tree` those of Python, Rust, Go and Java.
+//! `script` resolves names of JavaScript and TypeScript, where `passing` follows modules that are values. `tree` resolves those of
+//! Python, Rust, Go and Java.
 //! `facts` has the results. `kin` and `side` tell where members are declared, `built` which names code
 //! builds while it runs, and `value` which functions are used as values. Nothing here reads a file.
 
@@ -9,6 +10,7 @@ pub mod built;
 pub mod documentation;
 pub mod facts;
 pub mod kin;
+mod passing;
 pub mod reserved;
 pub mod script;
 pub mod side;

@@ -9,8 +9,8 @@ use oxc_allocator::Allocator;
 use oxc_ast::{
     AstKind,
     ast::{
-        Argument, CallExpression, Expression, JSXMemberExpressionObject, TSImportTypeQualifier, TSTypeName,
-        TSTypePredicateName,
+        Argument, CallExpression, Expression, IdentifierReference, JSXMemberExpressionObject, TSImportTypeQualifier,
+        TSTypeName, TSTypePredicateName,
     },
 };
 use oxc_parser::{Parser, ParserReturn};
@@ -18,7 +18,10 @@ use oxc_semantic::{NodeId, Scoping, Semantic, SemanticBuilder, SymbolFlags, Symb
 use oxc_span::{GetSpan, SourceType, Span};
 use oxc_syntax::module_record::{ExportExportName, ExportImportName, ImportImportName, ModuleRecord};
 
-use super::facts::{Export, Facts, Form, Group, Kind, Loose, Meaning, Obstacle, Origin, Reach, Site};
+use super::{
+    facts::{Export, Facts, Form, Group, Kind, Loose, Meaning, Obstacle, Origin, Reach, Site},
+    passing::{self, Use},
+};
 
 /// The new name beside the old one.
 #[derive(Clone, Copy)]
@@ -39,9 +42,9 @@ pub fn facts(path: &str, text: &str, change: Change<'_>, tokens: &[Range<usize>]
     }
     let semantic = SemanticBuilder::new().with_build_nodes(true).build(&parsed.program).semantic;
     let file = File::new(&semantic, &parsed, change);
-    let Notes { loaded, passed, augmented, .. } = &file.notes;
+    let Notes { loaded, passed, indexed, augmented, .. } = &file.notes;
     let (loaded, passed, augmented) = (loaded.clone(), passed.clone(), augmented.clone());
-    let mut facts = Facts { loaded, passed, augmented, ..Facts::default() };
+    let mut facts = Facts { loaded, passed, indexed: indexed.clone(), augmented, ..Facts::default() };
     file.exports(&mut facts);
     for symbol in file.scoping.symbol_ids().filter(|symbol| file.scoping.symbol_name(*symbol) == change.from) {
         facts.groups.push(file.group(symbol));
@@ -62,6 +65,12 @@ pub fn facts(path: &str, text: &str, change: Change<'_>, tokens: &[Range<usize>]
     facts.taken = file.taken();
     Ok(facts)
 }
+
+/// The module that stands for members of the global object.
+pub const GLOBAL: &str = "globalThis";
+
+/// Names of the global object.
+const GLOBALS: &[&str] = &["frames", "global", "globalThis", "parent", "self", "top", "window"];
 
 /// The reason against a string that selects a member of a namespace.
 const KEY: &str = "a text names a member of a module";
@@ -85,6 +94,7 @@ struct Notes {
     keys: Vec<(Range<usize>, Option<Origin>)>,
     loaded: Vec<String>,
     passed: Vec<String>,
+    indexed: Vec<String>,
     augmented: Vec<String>,
     /// Predicates such as `x is T`, with the node.
     predicates: Vec<(Span, NodeId)>,
@@ -148,62 +158,75 @@ impl<'s, 'a> File<'s, 'a> {
                 }
             }
             _ => {
-                self.note_members(kind, notes);
-                note_module(kind, notes);
+                self.note_members(kind, node, notes);
+                self.note_module(kind, node, notes);
             }
         }
     }
 
     /// Notes members of namespaces and of named imports.
-    fn note_members(&self, kind: AstKind<'a>, notes: &mut Notes) {
+    fn note_members(&self, kind: AstKind<'a>, node: NodeId, notes: &mut Notes) {
         let from = self.change.from;
         match kind {
             AstKind::StaticMemberExpression(member) if member.property.name == from => {
-                if let Expression::Identifier(object) = &member.object {
-                    self.note_member(object.reference_id.get(), member.property.span, notes);
+                match member.object.get_inner_expression() {
+                    Expression::Identifier(object) => self.note_member(object, member.property.span, notes),
+                    Expression::ThisExpression(_) if !self.is_in_class(node) => {
+                        drop(notes.of.insert(start(member.property.span), self.origin_of(GLOBAL)));
+                    }
+                    _ => {}
                 }
             }
             AstKind::ComputedMemberExpression(member) => {
-                if let (Expression::Identifier(object), Expression::StringLiteral(key)) =
-                    (&member.object, &member.expression)
-                    && key.value == from
+                if let Expression::Identifier(object) = member.object.get_inner_expression()
+                    && member.static_property_name().is_some_and(|key| key == from)
                     && let Some(imported) = self.imported(object.reference_id.get())
                 {
-                    notes.keys.push((range(key.span), imported.err()));
+                    notes.keys.push((range(member.expression.span()), imported.err()));
                 }
             }
             AstKind::TSQualifiedName(name) if name.right.name == from => {
                 if let TSTypeName::IdentifierReference(object) = &name.left {
-                    self.note_member(object.reference_id.get(), name.right.span, notes);
+                    self.note_member(object, name.right.span, notes);
                 }
             }
             AstKind::JSXMemberExpression(member) if member.property.name == from => {
                 if let JSXMemberExpressionObject::IdentifierReference(object) = &member.object {
-                    self.note_member(object.reference_id.get(), member.property.span, notes);
+                    self.note_member(object, member.property.span, notes);
                 }
             }
-            AstKind::TSImportType(import) => {
-                if let Some(TSImportTypeQualifier::Identifier(name)) = &import.qualifier
-                    && name.name == from
-                {
-                    let origin = self.origin(import.source.value.as_str());
+            AstKind::TSImportType(import) => match &import.qualifier {
+                Some(TSImportTypeQualifier::Identifier(name)) if name.name == from => {
+                    let origin = self.origin_of(import.source.value.as_str());
                     notes.through.insert(start(name.span), (origin, Form::Plain));
                 }
-            }
+                Some(_) => {}
+                None => notes.loaded.push(import.source.value.to_string()),
+            },
             _ => {}
         }
     }
 
-    fn origin(&self, module: &str) -> Origin {
+    fn is_in_class(&self, node: NodeId) -> bool {
+        self.semantic.nodes().ancestor_kinds(node).any(|kind| matches!(kind, AstKind::Class(_)))
+    }
+
+    fn origin_of(&self, module: &str) -> Origin {
         Origin { module: module.to_owned(), name: self.change.from.to_owned() }
     }
 
-    /// Notes `namespace.name` and `imported.name`.
-    fn note_member(&self, reference: Option<oxc_semantic::ReferenceId>, name: Span, notes: &mut Notes) {
+    /// Notes `namespace.name`, `imported.name` and `globalThis.name`.
+    fn note_member(&self, object: &IdentifierReference<'a>, name: Span, notes: &mut Notes) {
+        let reference = object.reference_id.get();
         match self.imported(reference) {
-            Some(Ok(module)) => drop(notes.through.insert(start(name), (self.origin(&module), Form::Plain))),
+            Some(Ok(module)) => drop(notes.through.insert(start(name), (self.origin_of(&module), Form::Plain))),
             Some(Err(origin)) => drop(notes.of.insert(start(name), origin)),
-            None => {}
+            None => {
+                let is_bound = reference.is_some_and(|id| self.scoping.get_reference(id).symbol_id().is_some());
+                if !is_bound && GLOBALS.contains(&object.name.as_str()) {
+                    notes.of.insert(start(name), self.origin_of(GLOBAL));
+                }
+            }
         }
     }
 
@@ -220,24 +243,14 @@ impl<'s, 'a> File<'s, 'a> {
         })
     }
 
-    /// Notes imported namespaces that are used as values: other than before a dot.
+    /// Notes imported namespaces that code uses other than before a dot.
     fn namespaces(&self, notes: &mut Notes) {
         let wholes = self.module.import_entries.iter().filter(|entry| entry.import_name.is_namespace_object());
         for entry in wholes {
             let Some(symbol) = self.scoping.get_root_binding(entry.local_name.name.as_str().into()) else { continue };
-            let is_value = |node: NodeId| {
-                !matches!(
-                    self.semantic.nodes().parent_kind(node),
-                    AstKind::StaticMemberExpression(_)
-                        | AstKind::TSQualifiedName(_)
-                        | AstKind::JSXMemberExpression(_)
-                        | AstKind::ComputedMemberExpression(_)
-                )
-            };
             let module = entry.module_request.name.to_string();
-            if self.semantic.symbol_references(symbol).any(|reference| is_value(reference.node_id())) {
-                notes.loaded.push(module.clone());
-                notes.passed.push(module);
+            if note_use(passing::of_symbol(self.semantic, self.module, symbol), &module, notes) {
+                notes.loaded.push(module);
             }
         }
     }
@@ -249,7 +262,8 @@ impl<'s, 'a> File<'s, 'a> {
                 && name.name == self.change.from
                 && name.span != entry.local_name.span
             {
-                notes.through.insert(start(name.span), (self.origin(&entry.module_request.name), Form::Plain));
+                let origin = self.origin_of(&entry.module_request.name);
+                self.note_import(name.span, origin, Form::Plain, notes);
             }
         }
         for entry in &self.module.indirect_export_entries {
@@ -259,8 +273,16 @@ impl<'s, 'a> File<'s, 'a> {
             {
                 let is_same = matches!(&entry.export_name, ExportExportName::Name(export) if export.span == name.span);
                 let form = if is_same { Form::ExportedAs } else { Form::Plain };
-                notes.through.insert(start(name.span), (self.origin(&module.name), form));
+                self.note_import(name.span, self.origin_of(&module.name), form, notes);
             }
+        }
+    }
+
+    /// Notes the name of an imported thing, which may also be a text.
+    fn note_import(&self, name: Span, origin: Origin, form: Form, notes: &mut Notes) {
+        match self.semantic.source_text()[range(name)].starts_with(['"', '\'']) {
+            true => notes.keys.push((range(name), None)),
+            false => drop(notes.through.insert(start(name), (origin, form))),
         }
     }
 
@@ -319,6 +341,7 @@ impl<'s, 'a> File<'s, 'a> {
             Some((module, name)) if is_short_import => Reach::Imported(Origin { module, name: name.name.to_string() }),
             _ if self.is_exported(symbol, &spans) => Reach::Exported,
             _ if !self.is_module && scoping.symbol_scope_id(symbol) == scoping.root_scope_id() => Reach::Global,
+            _ if self.is_global(symbol) => Reach::Global,
             _ => Reach::Local,
         };
         let obstacle = self.obstacle(symbol, &spans);
@@ -348,6 +371,12 @@ impl<'s, 'a> File<'s, 'a> {
                 }
                 _ => false,
             })
+    }
+
+    /// True for a declaration within `declare global`.
+    fn is_global(&self, symbol: SymbolId) -> bool {
+        let declaration = self.scoping.symbol_declaration(symbol);
+        self.semantic.nodes().ancestor_kinds(declaration).any(|kind| matches!(kind, AstKind::TSGlobalDeclaration(_)))
     }
 
     fn kind(&self, symbol: SymbolId) -> Kind {
@@ -441,34 +470,54 @@ impl<'s, 'a> File<'s, 'a> {
         let reference = scoping.root_unresolved_references().get(to)?.first()?;
         Some(start(self.semantic.reference_span(scoping.get_reference(*reference))))
     }
-}
 
-/// Notes modules that the file loads as values or augments.
-fn note_module(kind: AstKind<'_>, notes: &mut Notes) {
-    match kind {
-        AstKind::TSExternalModuleReference(module) => notes.loaded.push(module.expression.value.to_string()),
-        AstKind::TSExternalModuleDeclaration(module) => notes.augmented.push(module.id.value.to_string()),
-        AstKind::ImportExpression(import) => match &import.source {
-            Expression::StringLiteral(source) => notes.loaded.push(source.value.to_string()),
-            _ => notes.loaded.push(String::new()),
-        },
-        AstKind::CallExpression(call) => note_call(call, notes),
-        AstKind::WithStatement(with) => notes.dynamic = Some(start(with.span)),
-        _ => {}
+    /// Notes modules that the file loads as values or augments.
+    fn note_module(&self, kind: AstKind<'a>, node: NodeId, notes: &mut Notes) {
+        let module = match kind {
+            AstKind::TSExternalModuleReference(module) => module.expression.value.to_string(),
+            AstKind::TSExternalModuleDeclaration(module) => return notes.augmented.push(module.id.value.to_string()),
+            AstKind::ImportExpression(import) => match &import.source {
+                Expression::StringLiteral(source) => source.value.to_string(),
+                _ => String::new(),
+            },
+            AstKind::CallExpression(call) => {
+                if call.callee.is_specific_id("eval") {
+                    notes.dynamic = Some(start(call.span));
+                }
+                match loaded_by(call) {
+                    Some((module, true)) => module,
+                    Some((module, false)) => return notes.loaded.push(module),
+                    None => return,
+                }
+            }
+            AstKind::WithStatement(with) => return notes.dynamic = Some(start(with.span)),
+            _ => return,
+        };
+        if !module.is_empty() {
+            note_use(passing::of_node(self.semantic, self.module, node), &module, notes);
+        }
+        notes.loaded.push(module);
     }
 }
 
-/// Notes `require`, mocks of tests, and a direct `eval`.
-fn note_call(call: &CallExpression<'_>, notes: &mut Notes) {
-    if let Some(Argument::StringLiteral(source)) = call.arguments.first()
-        && (call.callee.is_specific_id("require") || source.value.starts_with('.'))
-    {
-        notes.loaded.push(source.value.to_string());
-    } else if call.callee.is_specific_id("require") || is_glob(&call.callee) {
-        notes.loaded.push(String::new());
-    }
-    if call.callee.is_specific_id("eval") {
-        notes.dynamic = Some(start(call.span));
+/// Notes a module that code passes on, or whose members it looks up by names that it computes. False if every use names a member.
+fn note_use(used: Use, module: &str, notes: &mut Notes) -> bool {
+    let Use { is_passed, is_indexed, is_held } = used;
+    notes.passed.extend(is_passed.then(|| module.to_owned()));
+    notes.indexed.extend(is_indexed.then(|| module.to_owned()));
+    is_passed || is_indexed || is_held
+}
+
+/// The module that `require`, a mock of a test or the like loads, empty if it may be any, and true if the call gives the module.
+fn loaded_by(call: &CallExpression<'_>) -> Option<(String, bool)> {
+    let is_require = call.callee.is_specific_id("require");
+    let name = call.callee.get_member_expr().and_then(|member| member.static_property_name()).unwrap_or_default();
+    let gives = is_require || name.starts_with("require") || name.starts_with("import");
+    match call.arguments.first() {
+        Some(Argument::StringLiteral(source)) if is_require || source.value.starts_with('.') => {
+            Some((source.value.to_string(), gives))
+        }
+        _ => (is_require || is_glob(&call.callee)).then(|| (String::new(), true)),
     }
 }
 

@@ -112,7 +112,7 @@ fn qualified<'t>(parent: Node<'t>, field: &str, node: Node<'t>, text: &str) -> R
     let imports = imports(root(node), text);
     let import = imports.iter().find(|(name, path)| match name {
         Some(name) => *name == package,
-        None => path.rsplit('/').next() == Some(package),
+        None => may_be_called(path, package),
     });
     match import {
         Some((_, path)) => {
@@ -121,6 +121,16 @@ fn qualified<'t>(parent: Node<'t>, field: &str, node: Node<'t>, text: &str) -> R
         }
         None => Role::Member,
     }
+}
+
+/// True if the package at a path may have that name: the last part, without a version and without what stands for the language.
+fn may_be_called(path: &str, package: &str) -> bool {
+    let is_version =
+        |part: &&str| part.strip_prefix('v').is_some_and(|n| n.bytes().all(|digit| digit.is_ascii_digit()));
+    let mut parts = path.rsplit('/').peekable();
+    let last = parts.next().unwrap_or_default();
+    let before = parts.next().filter(|_| is_version(&last)).unwrap_or(last);
+    last == package || before.split(['-', '.']).any(|part| part == package)
 }
 
 /// The scope of a statement. A function has one scope with its parameters.

@@ -15,6 +15,7 @@ use std::{cell::RefCell, collections::BTreeMap, ops::Range, rc::Rc};
 use tree_sitter::Node;
 
 pub(super) use self::python_import::{imported_modules, imports};
+pub use self::rust::captures;
 use super::{
     facts::{
         By, Called, Export, Facts, Form, Group, Kind, Loose, Meaning, Obstacle, Origin, Reach, SEVERAL_WAYS, Site,
@@ -215,15 +216,28 @@ impl<'s, 't> Resolution<'s, 't> {
     fn called(&self, node: Node<'t>) -> Called {
         let is_name = matches!(node.kind(), "identifier" | "attribute");
         let name = if is_name { text_of(node, self.text).rsplit('.').next().unwrap_or_default() } else { "" };
+        let mut name = name;
         let by = match node.kind() {
             "identifier" => {
                 let functions = self.other(name);
                 let binding = functions.binding_of(node).map(|at| &functions.bindings[at]);
+                let is_one = binding.is_none_or(|binding| binding.declaration.unclear != Some(SEVERAL_WAYS));
                 match binding.map(|binding| (binding.declaration.kind, &binding.declaration.reach)) {
                     None => By::Free,
+                    Some(_) if !is_one => {
+                        name = "";
+                        By::Value
+                    }
                     Some((_, Reach::Imported(origin))) => By::Import(origin.clone()),
                     Some((Kind::Class | Kind::Function, _)) => By::Own(binding.map_or(0, |binding| binding.declared)),
-                    Some((Kind::Import, _)) => self.rules.imported(node, self.text).map_or(By::Value, By::Import),
+                    // If several imports bind the name, it may be any function.
+                    Some((Kind::Import, _)) => self.rules.imported(node, self.text).map_or_else(
+                        || {
+                            name = "";
+                            By::Value
+                        },
+                        By::Import,
+                    ),
                     Some(_) => By::Value,
                 }
             }

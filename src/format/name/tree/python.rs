@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::{
     Declaration, Role, Rules, around, is_field,
-    python_import::{imported_modules, imports_texts},
+    python_import::{has_statements, imported_modules, imports_texts},
     python_text, root, text_of,
 };
 use crate::name::{
@@ -153,7 +153,7 @@ fn scope<'t>(node: Node<'t>, skips_comprehensions: bool) -> Node<'t> {
 /// The declaration of a name that is assigned at a node.
 fn bound<'t>(at: Node<'t>, name: Node<'t>, text: &str, kind: Kind) -> Role<'t> {
     let mut scope = scope(at, true);
-    if scope.kind() == "function_definition" && declares(scope, "global_statement", text_of(name, text), text) {
+    if scope.kind() != "module" && declares(scope, "global_statement", text_of(name, text), text) {
         scope = root(at);
     }
     let mut declaration = Declaration::new(scope, kind, reach(scope));
@@ -205,7 +205,8 @@ fn attribute<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
 /// The name of an argument.
 fn keyword(argument: Node<'_>) -> Role<'_> {
     let call = around(argument, |node| CALLS.contains(&node.kind()));
-    let called = call.and_then(|call| call.child_by_field_name("function"));
+    // Arguments of a class statement go to functions that it does not name.
+    let called = call.map(|call| call.child_by_field_name("function").unwrap_or(call));
     called.map_or(Role::Member, Role::Keyword)
 }
 
@@ -278,7 +279,14 @@ fn parameter<'t>(node: Node<'t>, text: &str) -> Option<Role<'t>> {
     };
     let function = list.parent()?;
     let mut declaration = Declaration::new(function, Kind::Parameter, Reach::Local);
-    if function.kind() == "lambda" || matches!(at.kind(), "list_splat_pattern" | "dictionary_splat_pattern") {
+    let is_positional = list
+        .children(&mut list.walk())
+        .any(|child| child.kind() == "positional_separator" && child.start_byte() > at.start_byte());
+    if is_positional || matches!(at.kind(), "list_splat_pattern" | "dictionary_splat_pattern") {
+        return Some(Role::Declares(declaration));
+    }
+    if function.kind() == "lambda" {
+        declaration.reach = Reach::Named(Owner { name: String::new(), at: function.start_byte(), is_member: false });
         return Some(Role::Declares(declaration));
     }
     let own = function.child_by_field_name("name")?;
@@ -296,7 +304,45 @@ fn parameter<'t>(node: Node<'t>, text: &str) -> Option<Role<'t>> {
     if is_decorated || name.starts_with("test") || name.starts_with("pytest_") {
         declaration.obstacle = Some("a decorator or a test runner may name the parameter");
     }
+    if has_twin(function, text_of(node, text), text) {
+        declaration.obstacle = Some("another declaration of its function may take the argument");
+    }
     Some(Role::Declares(declaration))
+}
+
+/// True if the scope of a function declares it again, in a form that takes an argument of that name. `__new__` and `__init__` of a
+/// class are called with the same arguments.
+fn has_twin(function: Node<'_>, argument: &str, text: &str) -> bool {
+    let is_scope = |node: Node<'_>| matches!(node.kind(), "class_definition" | "function_definition" | "module");
+    let Some(scope) = around(function, is_scope) else { return false };
+    let name = |function: Node<'_>| function.child_by_field_name("name").map_or("", |name| text_of(name, text));
+    let own = match name(function) {
+        "__init__" | "__new__" => ["__init__", "__new__"],
+        name => [name, name],
+    };
+    let mut open: Vec<Node<'_>> = scope.child_by_field_name("body").into_iter().collect();
+    if scope.kind() == "module" {
+        open.push(scope);
+    }
+    while let Some(node) = open.pop() {
+        if node.kind() == "function_definition" {
+            if node.id() != function.id() && own.contains(&name(node)) && takes(node, argument, text) {
+                return true;
+            }
+        } else if node.kind() != "class_definition" && (node.kind() == "decorated_definition" || has_statements(node)) {
+            open.extend(node.children(&mut node.walk()));
+        }
+    }
+    false
+}
+
+/// True if a function has a parameter of that name, or one for all arguments.
+fn takes(function: Node<'_>, argument: &str, text: &str) -> bool {
+    let Some(list) = function.child_by_field_name("parameters") else { return false };
+    list.children(&mut list.walk()).any(|parameter| {
+        let name = parameter.child_by_field_name("name").or_else(|| parameter.child(0)).unwrap_or(parameter);
+        text_of(name, text) == argument || text_of(parameter, text).starts_with("**")
+    })
 }
 
 /// A name that is assigned, or a reference.

@@ -21,7 +21,7 @@ pub(in crate::name) fn imports(root: Node<'_>) -> Vec<Node<'_>> {
 }
 
 /// True if a node may have statements below it.
-fn has_statements(node: Node<'_>) -> bool {
+pub(super) fn has_statements(node: Node<'_>) -> bool {
     let kind = node.kind();
     let may = ["_clause", "_definition", "_statement"].iter().any(|end| kind.ends_with(end));
     matches!(kind, "module" | "block") || may && kind != "expression_statement"

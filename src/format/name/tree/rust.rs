@@ -61,7 +61,7 @@ impl Rules for Rust {
             "lifetime" | "label" => Role::Member,
             "macro_invocation" if is_field(parent, node, "macro") => Role::unclear("it is the name of a macro"),
             "mod_item" | "extern_crate_declaration" => Role::unclear("it is the name of a module"),
-            kind if ITEMS.contains(&kind) && is_field(parent, node, "name") => item(parent, text_of(node, text)),
+            kind if ITEMS.contains(&kind) && is_field(parent, node, "name") => item(parent, text_of(node, text), text),
             "enum_variant" | "field_declaration" if is_field(parent, node, "name") => Role::Member,
             "field_expression" | "field_initializer" if is_field(parent, node, "field") => Role::Member,
             "type_binding" if is_field(parent, node, "name") => Role::Member,
@@ -84,7 +84,9 @@ impl Rules for Rust {
     }
 
     fn ends(&self, scope: Node<'_>, text: &str) -> bool {
-        scope.kind() == "mod_item" && !text_of(scope, text).contains("use super::*")
+        let body = scope.child_by_field_name("body").filter(|_| scope.kind() == "mod_item");
+        let takes_all = |node: Node<'_>| node.kind() == "use_declaration" && text_of(node, text).contains("super::*");
+        body.is_some_and(|body| !body.children(&mut body.walk()).any(takes_all))
     }
 
     fn is_shallow(&self, _: Node<'_>) -> bool {
@@ -97,8 +99,8 @@ impl Rules for Rust {
 
     fn obstacle(&self, text: &str, name: &str, scope: &Range<usize>) -> Option<&'static str> {
         let within = &text[scope.clone()];
-        let is_captured = [format!("{{{name}}}"), format!("{{{name}:"), format!("{name}$")];
-        if is_captured.iter().any(|form| within.contains(form.as_str())) {
+        let is_captured = |(at, _): (usize, &str)| captures(&within[..at], &within[at + name.len()..]);
+        if within.match_indices(name).any(is_captured) {
             return Some("a format string may capture it");
         }
         name.starts_with("r#").then_some("it is a raw identifier")
@@ -132,6 +134,13 @@ impl Rules for Rust {
     }
 }
 
+/// True if a format string captures a name, by the texts before and after it.
+pub fn captures(before: &str, after: &str) -> bool {
+    let is_argument = before.ends_with('{')
+        && (after.trim_start().starts_with('}') || after.starts_with(':') && !after.starts_with("::"));
+    is_argument || after.starts_with('$')
+}
+
 /// A declaration beside which another of the same name is another thing.
 fn single(declaration: Declaration<'_>) -> Declaration<'_> {
     Declaration { merges: false, ..declaration }
@@ -142,7 +151,7 @@ fn home(node: Node<'_>) -> Node<'_> {
     around(node, |n| matches!(n.kind(), "block" | "declaration_list" | "source_file")).unwrap_or_else(|| root(node))
 }
 
-fn item<'t>(item: Node<'t>, name: &str) -> Role<'t> {
+fn item<'t>(item: Node<'t>, name: &str, text: &str) -> Role<'t> {
     let home = home(item);
     let owner = home.parent().map(|owner| owner.kind());
     if matches!(owner, Some("impl_item" | "trait_item" | "foreign_mod_item")) && home.kind() == "declaration_list" {
@@ -156,7 +165,15 @@ fn item<'t>(item: Node<'t>, name: &str) -> Role<'t> {
     };
     let reach = if home.kind() == "block" { Reach::Local } else { Reach::Exported };
     let mut declaration = single(Declaration::new(home, kind, reach));
-    declaration.obstacle = (name == "main").then_some("the compiler calls it by its name");
+    let is_before = |node: &Node<'_>| matches!(node.kind(), "attribute_item" | "block_comment" | "line_comment");
+    let mut before = std::iter::successors(item.prev_sibling(), |node| node.prev_sibling()).take_while(is_before);
+    declaration.obstacle = match name {
+        "main" => Some("the compiler calls it by its name"),
+        _ if before.any(|attribute| text_of(attribute, text).contains("no_mangle")) => {
+            Some("other programs are linked with it by its name")
+        }
+        _ => None,
+    };
     declaration.unclear = (home.kind() == "declaration_list").then_some("it is declared in a module within a file");
     Role::Declares(declaration)
 }
@@ -167,8 +184,8 @@ fn in_macro<'t>(tree: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
     let owner = tree.parent().filter(|owner| owner.kind() == "macro_invocation" || owner.kind() == "token_tree");
     let mut outer = tree;
     while let Some(parent) = outer.parent().filter(|parent| parent.kind() == "token_tree") {
-        // Statements, patterns and literals of structures stand in braces.
-        if text_of(outer, text).starts_with('{') {
+        // Statements, patterns and literals of structures stand in braces, and a macro within may do anything.
+        if text_of(outer, text).starts_with('{') || is_of_other_macro(outer, text) {
             return unclear;
         }
         outer = parent;
@@ -185,6 +202,13 @@ fn in_macro<'t>(tree: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
         (_, "=" | ":" | "::" | "|" | "!" | "@" | "=>") => unclear,
         _ => Role::Refers(Form::Plain),
     }
+}
+
+/// True for the arguments of a macro that is not one of the standard library, within those of another.
+fn is_of_other_macro(tree: Node<'_>, text: &str) -> bool {
+    let sign = tree.prev_sibling().filter(|sign| text_of(*sign, text) == "!");
+    let name = sign.and_then(|sign| sign.prev_sibling()).filter(|name| name.kind() == "identifier");
+    name.is_some_and(|name| !MACROS.contains(&text_of(name, text)))
 }
 
 /// A name in a `use`.

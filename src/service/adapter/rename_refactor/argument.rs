@@ -39,7 +39,12 @@ struct Use<'w, 'a> {
     escapes: bool,
     /// A file that calls the function with a dictionary of arguments.
     splat: Option<RepoPath>,
+    /// A file that looks up the parameters of functions.
+    inspects: Option<RepoPath>,
 }
+
+/// Marks of files that look up the parameters of functions.
+const INSPECT: &[&str] = &["__code__", "getfullargspec", "signature("];
 
 /// Renames keyword arguments in other files that name the parameter, and refuses the rename if another one may.
 pub(super) fn judge(
@@ -50,6 +55,10 @@ pub(super) fn judge(
     let used = Use::read(world, home, owner)?;
     if let Some(path) = &used.splat {
         refusal.add_file(path, (UNKNOWN, "it calls the function with a dictionary, which may name the parameter"))?;
+    }
+    if let Some(path) = used.inspects.as_ref().filter(|_| used.escapes) {
+        refusal
+            .add_file(path, (UNKNOWN, "it looks up the parameters of functions, and code uses this one as a value"))?;
     }
     for page in world.pages()?.filter(|page| page.family() == Family::Python) {
         for loose in page.facts.iter().flat_map(|facts| &facts.loose) {
@@ -71,15 +80,18 @@ impl<'w, 'a> Use<'w, 'a> {
     fn read(world: &'w World<'a>, home: &'w Page, owner: &'w Owner) -> Result<Self, Error> {
         let name = owner.name.as_str();
         let read = world.map_files(Family::Python, &|_: &RepoPath, bytes: &[u8]| {
-            let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.contains(name)) else {
-                return Ok((false, false));
-            };
+            let Ok(text) = std::str::from_utf8(bytes) else { return Ok([false; 3]) };
+            let inspects = INSPECT.iter().any(|mark| text.contains(mark));
+            if name.is_empty() || !text.contains(name) {
+                return Ok([false, false, inspects]);
+            }
             let tree = tree::parse(Language::Python, text, &|| world.deadline.check(world.ctx))?;
-            Ok((value::escapes(&tree, text, name), value::has_dictionary(&tree, text, name)))
+            Ok([value::escapes(&tree, text, name), value::has_dictionary(&tree, text, name), inspects])
         })?;
-        let escapes = read.iter().any(|(_, (escapes, _))| *escapes);
-        let splat = read.into_iter().find_map(|(path, (_, splat))| splat.then_some(path));
-        Ok(Use { world, home, owner, escapes, splat })
+        // A function without a name is a value wherever it stands.
+        let escapes = name.is_empty() || read.iter().any(|(_, [escapes, ..])| *escapes);
+        let first = |at: usize| read.iter().find(|(_, marks)| marks[at]).map(|(path, _)| path.clone());
+        Ok(Use { world, home, owner, escapes, splat: first(1), inspects: first(2) })
     }
 
     fn names(&self, page: &Page, called: &Called) -> Result<Names, Error> {

@@ -12,7 +12,7 @@ use base::error::Error;
 use format::name::facts::{Export, Origin, Reach};
 
 /// The endings of scripts, in the order in which a module without ending is looked for.
-const SCRIPTS: &[&str] = &[".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"];
+const SCRIPTS: &[&str] = &[".ts", ".tsx", ".d.ts", ".d.mts", ".d.cts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"];
 
 /// The file that declares an imported name, from the file that imports it.
 pub(super) fn follow(world: &World<'_>, from: &str, origin: &Origin) -> Result<End, Error> {
@@ -92,6 +92,16 @@ pub(super) fn script_module(world: &World<'_>, from: &str, module: &str) -> Resu
     }
 }
 
+/// The files that programs may take for a script, such as its declarations or what was compiled from it.
+pub(super) fn twins<'p>(paths: &'p BTreeSet<String>, script: &str) -> Vec<&'p String> {
+    let Some(stem) = SCRIPTS.iter().filter_map(|ending| script.strip_suffix(ending)).min_by_key(|stem| stem.len())
+    else {
+        return Vec::new();
+    };
+    let others = SCRIPTS.iter().filter_map(|ending| paths.get(&format!("{stem}{ending}")));
+    others.filter(|other| other.as_str() != script).collect()
+}
+
 fn script_file(paths: &BTreeSet<String>, base: &str) -> Option<String> {
     const SWAPPED: &[(&str, &str)] =
         &[(".js", ".ts"), (".js", ".tsx"), (".jsx", ".tsx"), (".mjs", ".mts"), (".cjs", ".cts"), (".js", ".d.ts")];
@@ -123,6 +133,24 @@ pub(super) fn is_module(world: &World<'_>, from: &str, origin: &Origin) -> Resul
     let module = format!("{}{dot}{}", origin.module, origin.name);
     let is_python = Family::of_path(from) == Some(Family::Python);
     Ok(is_python && matches!(python_file(world.paths()?, from, &module), End::File(_)))
+}
+
+/// True if a package binds the last name of a module's path to something else than the module below it.
+pub(super) fn is_hidden(world: &World<'_>, from: &str, module: &str) -> Result<bool, Error> {
+    let Some((package, name)) = module.rsplit_once('.').filter(|(package, _)| !package.trim_matches('.').is_empty())
+    else {
+        return Ok(false);
+    };
+    let End::File(file) = python_file(world.paths()?, from, package) else { return Ok(false) };
+    let facts = world.facts(&file, name);
+    Ok(facts.is_some_and(|facts| {
+        facts.groups.iter().any(|group| match &group.reach {
+            Reach::Exported => true,
+            // `from . import name` binds the module itself.
+            Reach::Imported(origin) => origin.module != "." && origin.module != package,
+            Reach::Global | Reach::Local | Reach::Named(_) => false,
+        })
+    }))
 }
 
 fn python_file(paths: &BTreeSet<String>, from: &str, module: &str) -> End {
@@ -169,7 +197,7 @@ fn rust_module(world: &World<'_>, from: &str, module: &str) -> Result<End, Error
     let mut segments = module.split("::");
     match segments.next() {
         // A program of its own.
-        Some("crate") if is_apart(from) => {
+        Some("crate") if is_apart(from) || world.manifests()?.is_program(from) => {
             return Ok(if segments.next().is_none() { End::File(from.to_owned()) } else { End::Unknown });
         }
         Some("crate") => at.clear(),
@@ -232,7 +260,8 @@ fn rust_neighbour(world: &World<'_>, from: &str, module: &str) -> Result<End, Er
         return Ok(End::Unknown);
     }
     let file = from.rsplit('/').next().unwrap_or_default();
-    let is_root = matches!(file, "lib.rs" | "main.rs" | "mod.rs") || is_apart(from);
+    let is_root =
+        matches!(file, "lib.rs" | "main.rs" | "mod.rs") || is_apart(from) || world.manifests()?.is_program(from);
     let base = if is_root { folder(from) } else { from.strip_suffix(".rs").unwrap_or(from) };
     let ends = [below(base, &format!("{name}.rs")), below(base, &format!("{name}/mod.rs"))];
     let paths = world.paths()?;

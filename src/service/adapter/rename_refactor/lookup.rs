@@ -13,16 +13,38 @@ use format::{
     code::tree,
     name::{
         built,
-        facts::{Group, Origin},
+        facts::{Group, Origin, Reach},
         token::{Class, Token},
+        tree::captures,
     },
 };
 
 /// The reason against a new name at a string that is the name.
 pub(super) const NAMED: &str = "a string names it";
 
+/// The reason against a new name at an example in a comment.
+pub(super) const EXAMPLE: &str = "an example in a comment uses it; rename words of comments too";
+
 /// The reason against a new name in a file that builds names.
 pub(super) const BUILT: &str = "it looks up names that begin or end like this one";
+
+const UNKNOWN: &str = "unknown";
+
+/// The beginnings of names by which test runners find functions and classes, each with a part of the file's name.
+const COLLECTED: &[(Family, &str, &str)] = &[
+    (Family::Go, "_test.go", "Benchmark"),
+    (Family::Go, "_test.go", "Example"),
+    (Family::Go, "_test.go", "Fuzz"),
+    (Family::Go, "_test.go", "Test"),
+    (Family::Python, "", "pytest_"),
+    (Family::Python, "test", "Test"),
+    (Family::Python, "test", "load_tests"),
+    (Family::Python, "test", "setUpModule"),
+    (Family::Python, "test", "setup"),
+    (Family::Python, "test", "tearDownModule"),
+    (Family::Python, "test", "teardown"),
+    (Family::Python, "test", "test"),
+];
 
 /// The strings of a file by which code may look for the name. Those that are places of a binding are code themselves. `is_shared`
 /// is true for a thing that is no parameter: then the names that a test runner gives to parameters are others.
@@ -46,6 +68,38 @@ fn is_program(text: &str, word: &Token) -> bool {
     let line = text[..word.range.start].rfind('\n').map_or(0, |end| end + 1).max(word.around.start);
     let is_imported = text[line..word.range.start].contains("import ");
     text[word.around.clone()].contains("import ") && (is_imported || text[..word.range.start].ends_with('.'))
+}
+
+/// Refuses Python names in doctests, unless words of comments are renamed too.
+pub(super) fn examples(world: &World<'_>, comments: Comments, refusal: &mut Refusal) -> Result<(), Error> {
+    let is_kept = |page: &&Page| !(comments == Comments::All(true) && page.is_target);
+    for page in world.pages()?.filter(|page| page.family() == Family::Python).filter(is_kept) {
+        let words = page.tokens.iter().filter(|token| token.class != Class::Code);
+        for word in words.filter(|word| is_doctest(&page.text, word)) {
+            refusal.add_lasting(page, word.range.start, (UNKNOWN, EXAMPLE));
+        }
+    }
+    Ok(())
+}
+
+/// True if a word stands in a line of a doctest of Python.
+fn is_doctest(text: &str, word: &Token) -> bool {
+    let line = text[..word.range.start].rfind('\n').map_or(0, |end| end + 1).max(word.around.start);
+    let line = text[line..word.range.start].trim_start();
+    [">>> ", "... "].iter().any(|prompt| line.starts_with(prompt)) && text[word.around.clone()].contains(">>> ")
+}
+
+/// Refuses a new name with which a test runner would find a thing that it did not find, or the other way round.
+pub(super) fn collected(world: &World<'_>, (page, group): (&Page, &Group), refusal: &mut Refusal) {
+    let file = page.path.rsplit('/').next().unwrap_or_default();
+    let found = |name: &str| {
+        COLLECTED.iter().position(|(family, of_file, prefix)| {
+            page.family() == *family && file.contains(of_file) && name.starts_with(prefix)
+        })
+    };
+    if found(world.change.from) != found(world.change.to) {
+        refusal.add_lasting(page, group.declared, (UNKNOWN, "a test runner finds it by its name"));
+    }
 }
 
 /// True if the string around a word has the form in which Python shows a thing: `<Name …>`, `<class 'pkg.Name'>` or `Name(…)`.
@@ -78,12 +132,11 @@ pub(super) fn named_by_texts(world: &World<'_>, comments: Comments, refusal: &mu
         for token in &page.tokens {
             let what = match token.class {
                 Class::Strings if is_in_attribute(&page.text[..token.range.start]) => "an attribute names it by a text",
-                Class::Comments if comments != Comments::All(true) && is_example(&page.text, token) => {
-                    "an example in a comment uses it; rename words of comments too"
-                }
+                Class::Strings if is_captured(page, token) => "a format string captures it",
+                Class::Comments if comments != Comments::All(true) && is_example(&page.text, token) => EXAMPLE,
                 Class::Code | Class::Comments | Class::Strings => continue,
             };
-            refusal.add_lasting(page, token.range.start, ("unknown", what));
+            refusal.add_lasting(page, token.range.start, (UNKNOWN, what));
         }
     }
     Ok(())
@@ -93,7 +146,8 @@ pub(super) fn named_by_texts(world: &World<'_>, comments: Comments, refusal: &mu
 pub(super) fn compared(world: &World<'_>, page: &Page, group: &Group, refusal: &mut Refusal) -> Result<(), Error> {
     let Ok(facts) = &page.facts else { return Ok(()) };
     let to = world.change.to;
-    let mut is_compared = facts.compared.is_some();
+    let is_prelude = matches!(to, "Err" | "None" | "Ok" | "Some");
+    let mut is_compared = is_prelude || facts.compared.is_some();
     for module in &facts.stars {
         let origin = Origin { module: module.clone(), name: String::new() };
         is_compared |= match link::follow(world, &page.path, &origin)? {
@@ -106,6 +160,13 @@ pub(super) fn compared(world: &World<'_>, page: &Page, group: &Group, refusal: &
         refusal.add_lasting(page, group.declared, ("collision", reason));
     }
     Ok(())
+}
+
+/// True if a string captures the name as a format, in a file without a local variable of that name.
+fn is_captured(page: &Page, word: &Token) -> bool {
+    let is_local = |group: &Group| group.reach == Reach::Local;
+    let is_shared = page.facts.as_ref().is_ok_and(|facts| !facts.groups.iter().any(is_local));
+    is_shared && captures(&page.text[..word.range.start], &page.text[word.range.end..])
 }
 
 /// True if a text ends within an attribute.

@@ -13,6 +13,8 @@ pub(super) struct Manifests {
     go: BTreeMap<String, String>,
     /// The Rust libraries with their root files; none if the manifests do not identify one.
     crates: BTreeMap<String, Option<String>>,
+    /// The root files of Rust programs that manifests name.
+    programs: BTreeSet<String>,
     /// The names under which Rust code imports its dependencies.
     dependencies: BTreeSet<String>,
     /// The names of packages of scripts.
@@ -81,6 +83,11 @@ impl Manifests {
         self.crates.get(name).map(Option::as_deref)
     }
 
+    /// True for the root file of a Rust program that a manifest names.
+    pub(super) fn is_program(&self, path: &str) -> bool {
+        self.programs.contains(path)
+    }
+
     /// True for a library outside the workspace.
     pub(super) fn is_foreign_library(&self, name: &str) -> bool {
         let is_standard = matches!(name, "alloc" | "core" | "proc_macro" | "std" | "test");
@@ -120,6 +127,9 @@ impl Manifests {
 
     fn library(&mut self, paths: &BTreeSet<String>, path: &str, manifest: &Value) {
         let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str);
+        let programs = ["bench", "bin", "example", "test"].iter().filter_map(|kind| manifest.get(kind)?.as_array());
+        let paths_of = |program: &Value| joined(folder(path), program.get("path")?.as_str()?);
+        self.programs.extend(programs.flatten().filter_map(paths_of));
         let Some(package) = text("/package/name") else { return };
         let root = joined(folder(path), text("/lib/path").unwrap_or("src/lib.rs"));
         let name = text("/lib/name").unwrap_or(package).replace('-', "_");

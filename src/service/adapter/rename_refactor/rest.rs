@@ -28,6 +28,10 @@ const UNKNOWN: &str = "unknown";
 const NO_DECLARATION: &str = "the module that it comes from does not declare it, so that its meaning is not certain";
 const LOADED: &str = "its file loads modules as values, so that it may be a member of one";
 const AUGMENTED: &str = "its file adds declarations to a module that may be this one";
+const HIDES: &str = "it takes everything of the file, and the new name means another thing there";
+const INDEXED: &str = "it computes names of the module's members";
+const LEFT_OUT: &str = "imports of everything leave out names that begin with `_`";
+const OF_GLOBAL: &str = "it is a member of the global object";
 const NAMESPACE: &str = "it may be a member of a module that is passed on as a value";
 
 /// The longest way of an import from file to file.
@@ -38,6 +42,8 @@ pub(super) struct Shared<'w, 'a> {
     pub(super) world: &'w World<'a>,
     pub(super) home: &'w Page,
     pub(super) homes: &'w BTreeSet<String>,
+    /// True if every file of the program may name it.
+    pub(super) is_global: bool,
     /// True if a file uses a home as a value, so that any object may have the symbol as a member.
     pub(super) passed_on: OnceCell<bool>,
 }
@@ -59,8 +65,11 @@ impl Shared<'_, '_> {
         for loose in facts.loose.iter().filter(|loose| !is_renamed(loose.range.start)) {
             let doubt = match &loose.meaning {
                 Meaning::Through(origin, _) => self.of_import(page, origin)?,
+                Meaning::Of(origin) if origin.module == script::GLOBAL => self.is_global.then_some(OF_GLOBAL),
                 Meaning::Of(origin) => self.of_member(&page.path, origin, 0)?,
                 Meaning::Unclear(reason) if page.family() == Family::Script => Some(*reason),
+                // A module has what it exports, and no global thing.
+                Meaning::Member if self.is_global => None,
                 Meaning::Member => self.is_passed_on(page.family())?.then_some(NAMESPACE),
                 Meaning::Free | Meaning::Keyword(_) | Meaning::Unclear(_) => None,
             };
@@ -78,6 +87,11 @@ impl Shared<'_, '_> {
             token.class == Class::Strings && around == self.world.change.from
         };
         let names: Vec<&Token> = page.tokens.iter().filter(is_name).collect();
+        let is_called = |token: &&&Token| page.text[token.range.end..].starts_with('(');
+        let calls = page.tokens.iter().filter(|token| token.class == Class::Strings);
+        for token in calls.filter(|token| self.is_global && is_called(&token)) {
+            refusal.add_lasting(page, token.range.start, (UNKNOWN, "a string may be code that calls it"));
+        }
         if page.family() == Family::Script
             && !names.is_empty()
             && self.is_loaded(&page.path, &facts.loaded, &mut BTreeSet::new())?
@@ -99,14 +113,72 @@ impl Shared<'_, '_> {
         Ok(*self.passed_on.get_or_init(|| found))
     }
 
-    fn is_passed_on_in_scripts(&self) -> Result<bool, Error> {
+    /// Refuses for files that need not hold the name.
+    pub(super) fn judge_world(&self, (home, group): (&Page, &Group), refusal: &mut Refusal) -> Result<(), Error> {
+        match home.family() {
+            Family::Python | Family::Rust => self.of_stars((home, group), refusal),
+            Family::Script if !self.is_global => {
+                self.twins(home, group.declared, refusal)?;
+                for (path, modules) in self.values(may_index)? {
+                    if self.is_loaded(&path, &modules.indexed, &mut BTreeSet::new())? {
+                        refusal.add_file(&path, (UNKNOWN, INDEXED))?;
+                    }
+                }
+                Ok(())
+            }
+            Family::Go | Family::Java | Family::Script | Family::Other(_) => Ok(()),
+        }
+    }
+
+    /// Refuses if programs may take another file for the home, which exports the name too.
+    fn twins(&self, home: &Page, declared: usize, refusal: &mut Refusal) -> Result<(), Error> {
+        let world = self.world;
+        for twin in link::twins(world.paths()?, &home.path) {
+            if link::exported(world, End::File(twin.clone()), world.change.from)? != End::Elsewhere {
+                let reason = format!("`{twin}` has it too, and programs may take that file for this one");
+                refusal.add(home, declared, (UNKNOWN, &reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses if files that take everything of a home would miss the new name, or would lose another thing by it.
+    fn of_stars(&self, (home, group): (&Page, &Group), refusal: &mut Refusal) -> Result<(), Error> {
+        let (from, to) = (self.world.change.from, self.world.change.to);
+        let stars = self.world.stars()?;
+        for path in self.homes.iter().filter(|path| stars.contains(&path.as_str()) && **path != *home.path) {
+            let is_python = home.family() == Family::Python;
+            if is_python && from.starts_with('_') != to.starts_with('_') && !home.text.contains("__all__") {
+                refusal.add_lasting(home, group.declared, ("collision", LEFT_OUT));
+            }
+            let facts = self.world.facts(path, to);
+            let is_taken = facts.is_none_or(|facts| {
+                let is_top = |group: &Group| matches!(group.reach, Reach::Exported | Reach::Imported(_));
+                facts.groups.iter().any(is_top) || facts.loose.iter().any(|loose| loose.meaning == Meaning::Free)
+            });
+            if is_taken {
+                refusal.add_file(path, ("collision", HIDES))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The modules that scripts use as values.
+    fn values(&self, may_use: fn(&str) -> bool) -> Result<Vec<(RepoPath, Facts)>, Error> {
         let change = self.world.change;
         let read = self.world.map_files(Family::Script, &|path: &RepoPath, bytes: &[u8]| {
-            let text = std::str::from_utf8(bytes).ok().filter(|text| text.contains("as "));
-            Ok(text.and_then(|text| script::facts(path, text, change, &[]).ok()).map(|facts| facts.passed))
+            let text = std::str::from_utf8(bytes).ok().filter(|text| may_use(text));
+            Ok(text.and_then(|text| script::facts(path, text, change, &[]).ok()))
         })?;
-        for (path, modules) in read {
-            if self.is_loaded(&path, &modules.unwrap_or_default(), &mut BTreeSet::new())? {
+        Ok(read.into_iter().filter_map(|(path, facts)| Some((path, facts?))).collect())
+    }
+
+    fn is_passed_on_in_scripts(&self) -> Result<bool, Error> {
+        let may_pass = |text: &str| {
+            text.contains("import(") || text.contains("require") || text.contains('*') && text.contains("as ")
+        };
+        for (path, modules) in self.values(may_pass)? {
+            if self.is_loaded(&path, &modules.passed, &mut BTreeSet::new())? {
                 return Ok(true);
             }
         }
@@ -116,16 +188,29 @@ impl Shared<'_, '_> {
     fn is_passed_on_in_python(&self) -> Result<bool, Error> {
         let world = self.world;
         let stems: Vec<&str> = self.homes.iter().filter_map(|home| module_name(home)).collect();
+        let is_stem = |word: &&str| stems.contains(word);
+        let packages: BTreeSet<&str> = self.homes.iter().flat_map(|home| folder(home).split('/')).collect();
         let read = world.map_files(Family::Python, &|_: &RepoPath, bytes: &[u8]| {
-            let may_name = |text: &&str| stems.iter().any(|stem| text.contains(stem));
-            let Some(text) = std::str::from_utf8(bytes).ok().filter(may_name) else { return Ok(Vec::new()) };
-            let tree = tree::parse(Language::Python, text, &|| world.deadline.check(world.ctx))?;
-            Ok(value::modules(&tree, text))
+            let Ok(text) = std::str::from_utf8(bytes) else { return Ok(Loads::default()) };
+            let mut loads = Loads { modules: Vec::new(), any: loads_any(text), is_named: is_named(text, &is_stem) };
+            if stems.iter().chain(&packages).any(|name| !name.is_empty() && text.contains(name)) {
+                let tree = tree::parse(Language::Python, text, &|| world.deadline.check(world.ctx))?;
+                loads.modules = value::modules(&tree, text);
+            }
+            Ok(loads)
         })?;
-        let mut found = false;
-        for (path, module) in read.iter().flat_map(|(path, modules)| modules.iter().map(move |module| (path, module))) {
-            let origin = Origin { module: module.clone(), name: String::new() };
-            found |= matches!(link::follow(world, path, &origin)?, End::File(file) if self.homes.contains(&file));
+        let mut found = read.iter().any(|(_, loads)| loads.any) && read.iter().any(|(_, loads)| loads.is_named);
+        for (path, loads) in &read {
+            for module in &loads.modules {
+                let origin = Origin { module: module.clone(), name: String::new() };
+                // A package has its modules as members.
+                let is_home = |file: &String| {
+                    let package = file.strip_suffix("__init__.py");
+                    self.homes.contains(file)
+                        || package.is_some_and(|package| self.homes.iter().any(|home| home.starts_with(package)))
+                };
+                found |= matches!(link::follow(world, path, &origin)?, End::File(file) if is_home(&file));
+            }
         }
         Ok(found)
     }
@@ -192,9 +277,13 @@ impl Shared<'_, '_> {
     /// The reason that an imported thing may be a module with the thing as a member.
     fn of_member(&self, from: &str, origin: &Origin, depth: usize) -> Result<Option<&'static str>, Error> {
         let module = link::script_module(self.world, from, &origin.module)?;
+        if module == End::Elsewhere {
+            return Ok(None);
+        }
+        let may_hold = || Ok(self.is_passed_on(Family::Script)?.then_some(NAMESPACE));
         let file = match link::exported(self.world, module, &origin.name)? {
             End::File(file) if depth < LONGEST => file,
-            End::Elsewhere => return Ok(None),
+            End::Elsewhere => return may_hold(),
             End::File(_) | End::Unknown => return Ok(Some(NAMESPACE)),
         };
         let Some(facts) = self.world.facts(&file, &origin.name) else { return Ok(Some(NAMESPACE)) };
@@ -205,8 +294,8 @@ impl Shared<'_, '_> {
                 Ok(is_home.then_some(NAMESPACE))
             }
             Some(Export::From(next)) => self.of_member(&file, next, depth + 1),
-            Some(Export::Own) => Ok(facts.groups.iter().any(|group| group.kind == Kind::Import).then_some(NAMESPACE)),
-            None => Ok(None),
+            Some(Export::Own) if facts.groups.iter().any(|group| group.kind == Kind::Import) => Ok(Some(NAMESPACE)),
+            Some(Export::Own) | None => may_hold(),
         }
     }
 
@@ -238,6 +327,59 @@ impl Shared<'_, '_> {
         }
         Ok(false)
     }
+}
+
+/// The modules of Python that a file uses as values.
+#[derive(Default)]
+struct Loads {
+    modules: Vec<String>,
+    /// True if it loads modules by names that it computes.
+    any: bool,
+    /// True if a string of it may name a home.
+    is_named: bool,
+}
+
+/// True if a text of Python loads modules whose names are no literals.
+fn loads_any(text: &str) -> bool {
+    ["import_module(", "__import__("].iter().any(|call| {
+        let is_computed = |at: usize| !text[at + call.len()..].trim_start().starts_with(['"', '\'']);
+        text.match_indices(call).any(|(at, _)| is_computed(at))
+    })
+}
+
+/// True if a string of a text ends with the name of a home's module.
+fn is_named(text: &str, is_stem: &dyn Fn(&&str) -> bool) -> bool {
+    text.match_indices(['"', '\'']).any(|(end, _)| {
+        let begin = text[..end].rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
+        begin < end && is_stem(&text.get(begin..end).unwrap_or_default())
+    })
+}
+
+/// True if a script may compute names of members of a module that it imports as a whole.
+fn may_index(text: &str) -> bool {
+    [" as ", "import(", "require("].iter().any(|mark| {
+        text.match_indices(mark).any(|(at, _)| {
+            let name = match *mark {
+                " as " => text[at + mark.len()..].split(|c: char| !is_word(c)).next(),
+                _ => text[..at]
+                    .trim_end()
+                    .trim_end_matches("await")
+                    .trim_end()
+                    .strip_suffix('=')
+                    .and_then(|before| before.trim_end().rsplit(|c: char| !is_word(c)).next()),
+            };
+            let name = name.filter(|name| !name.is_empty());
+            name.is_some_and(|name| {
+                [format!("{name}["), format!("({name})"), format!("in {name}")]
+                    .iter()
+                    .any(|use_| text.contains(use_.as_str()))
+            })
+        })
+    })
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$')
 }
 
 /// The name of a module of Python, from its path.

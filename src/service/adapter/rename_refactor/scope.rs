@@ -345,6 +345,7 @@ impl Search<'_, '_> {
                 self.refusal.add_lasting(page, token.range.start, (UNKNOWN, lookup::NAMED));
             }
         }
+        lookup::examples(self.world, self.comments, &mut self.refusal)?;
         if is_shared {
             for path in lookup::building(self.world, family)? {
                 self.refusal.add_file(&path, (UNKNOWN, lookup::BUILT))?;
@@ -376,6 +377,7 @@ impl Search<'_, '_> {
             Family::Rust => lookup::named_by_texts(world, self.comments, &mut self.refusal)?,
             Family::Go | Family::Java | Family::Other(_) => {}
         }
+        lookup::collected(world, (home, group), &mut self.refusal);
         let is_global = group.reach == Reach::Global;
         foreign::judge(world, (home, is_global, self.mentions), (&mut self.places, &mut self.refusal))?;
         // Python and Rust pass on what they import, so that more files may name it then.
@@ -392,7 +394,8 @@ impl Search<'_, '_> {
                 break;
             }
         }
-        let shared = Shared { world, home, homes: &homes, passed_on: OnceCell::new() };
+        let shared = Shared { world, home, homes: &homes, is_global, passed_on: OnceCell::new() };
+        shared.judge_world((home, group), &mut self.refusal)?;
         for page in world.pages()?.filter(|page| page.family() == family) {
             let renamed = self.places.code.get(page.path.as_str());
             let is_renamed = |at: usize| renamed.is_some_and(|renamed| renamed.contains_key(&at));
@@ -481,11 +484,7 @@ impl Search<'_, '_> {
             if let Meaning::Through(origin, form) = &loose.meaning {
                 let end = self.end(page, &origin.module, link::follow(world, &page.path, origin)?, home.0);
                 if linked(self, at, end) {
-                    self.places.add(&page.path, &loose.range, *form);
-                    if page.family() == Family::Go && world.change.to.starts_with(|c: char| !c.is_uppercase()) {
-                        let what = (OUTSIDE, "another package uses it, which can't see the new name");
-                        self.refusal.add_lasting(page, at, what);
-                    }
+                    self.through(page, loose, (&origin.module, *form))?;
                 }
             } else if !is_home_itself {
                 is_home |= self.loose(page, loose, home, homes)?;
@@ -493,6 +492,20 @@ impl Search<'_, '_> {
         }
         if is_home && matches!(page.family(), Family::Python | Family::Rust) {
             homes.insert(page.path.to_string());
+        }
+        Ok(())
+    }
+
+    /// Adds a place that names the thing as a member of its module.
+    fn through(&mut self, page: &Page, loose: &Loose, (module, form): (&str, Form)) -> Result<(), Error> {
+        let (world, at) = (self.world, loose.range.start);
+        self.places.add(&page.path, &loose.range, form);
+        if page.family() == Family::Python && link::is_hidden(world, &page.path, module)? {
+            self.refusal.add(page, at, (UNKNOWN, "its package binds the name of the module again"));
+        }
+        if page.family() == Family::Go && world.change.to.starts_with(|c: char| !c.is_uppercase()) {
+            let what = (OUTSIDE, "another package uses it, which can't see the new name");
+            self.refusal.add_lasting(page, at, what);
         }
         Ok(())
     }

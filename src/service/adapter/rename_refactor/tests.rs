@@ -1,6 +1,7 @@
 //! Tests of the whole adapter on files in memory: what it renames, what it refuses, and what its verifier finds.
 
 mod evidence;
+mod reached;
 
 use std::{collections::BTreeMap, sync::atomic::AtomicBool};
 

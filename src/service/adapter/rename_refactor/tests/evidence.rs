@@ -2,10 +2,12 @@
 
 use super::*;
 
-/// Renames the thing at a place, from `old` to `new`: the files that change, or a part of the refusal.
+/// Renames the thing at a place, from `old` to `new`, which is `fresh` in scripts: the files that change, or a part of the refusal.
 #[track_caller]
-fn at(files: Files<'_>, place: (&str, u64, u64), expected: Result<&[(&str, &str)], &str>) {
-    let params = json!({"scope": {"path": place.0, "line": place.1, "column": place.2}});
+pub(super) fn at(files: Files<'_>, place: (&str, u64, u64), expected: Result<&[(&str, &str)], &str>) {
+    let is_script = [".js", ".mjs", ".ts"].iter().any(|ending| place.0.ends_with(ending));
+    let to = if is_script { "fresh" } else { "new" };
+    let params = json!({"to": to, "scope": {"path": place.0, "line": place.1, "column": place.2}});
     let answer = ask(files, &params, "**/*");
     match (answer, expected) {
         (Ok(answer), Ok(expected)) => {
@@ -20,8 +22,8 @@ fn at(files: Files<'_>, place: (&str, u64, u64), expected: Result<&[(&str, &str)
     }
 }
 
-const DEF: (&str, &str) = ("p/m.py", "def old():\n    pass\n");
-const FRESH: (&str, &str) = ("p/m.py", "def new():\n    pass\n");
+pub(super) const DEF: (&str, &str) = ("p/m.py", "def old():\n    pass\n");
+pub(super) const FRESH: (&str, &str) = ("p/m.py", "def new():\n    pass\n");
 
 #[test]
 fn packages_pass_on_everything_of_their_modules() {
