@@ -4,7 +4,7 @@ use super::{
     link,
     page::{Family, Page},
     places::{End, Places},
-    refusal::Refusal,
+    refusal::{Refusal, UNKNOWN},
     world::World,
 };
 use base::{error::Error, language::Language, path::RepoPath};
@@ -16,7 +16,6 @@ use format::{
     },
 };
 
-const UNKNOWN: &str = "unknown";
 const MAY_NAME: &str = "it may name the parameter";
 
 /// The meaning of an argument.

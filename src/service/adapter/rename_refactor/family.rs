@@ -2,14 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{page::Family, places::Places, refusal::Refusal, world::World};
+use super::{
+    page::Family,
+    places::Places,
+    refusal::{Refusal, UNKNOWN},
+    world::World,
+};
 use base::{error::Error, language::Language, path::RepoPath};
 use format::{
     code::tree,
     name::kin::{self, Base, Class},
 };
-
-const UNKNOWN: &str = "unknown";
 
 /// Members of the classes of the language: numbers, texts, collections, exceptions and enumerations.
 const OF_LIBRARY: &str = " add add_note append args as_integer_ratio bit_count bit_length capitalize casefold center \

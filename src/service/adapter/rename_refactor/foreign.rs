@@ -6,15 +6,13 @@ use super::{
     page::{Family, Page},
     params::Mentions,
     places::Places,
-    refusal::Refusal,
+    refusal::{Refusal, UNKNOWN},
     world::World,
 };
 use crate::contract::Finding;
 use base::{error::Error, language::Language, path::RepoPath};
 use format::name::word::{self, Word};
 use system::workspace;
-
-const UNKNOWN: &str = "unknown";
 
 /// Larger files are not read, in bytes.
 const LARGEST: u64 = 64 << 20;

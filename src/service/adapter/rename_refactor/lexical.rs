@@ -4,7 +4,7 @@ use super::{
     page::{Family, Page, SYNTAX_ERROR},
     params::{Params, Scope},
     places::Places,
-    refusal::Refusal,
+    refusal::{Refusal, TAKEN},
     world::World,
 };
 use base::error::Error;
@@ -40,7 +40,7 @@ pub(super) fn choose(world: &World<'_>, params: &Params) -> Result<Option<Places
             places.add(&page.path, &token.range, Form::Plain);
         }
         if let Some(taken) = page.taken {
-            refusal.add(page, taken, ("collision", "the new name is in use in the same file"));
+            refusal.add(page, taken, (TAKEN, "the new name is in use in the same file"));
         }
         if page.facts.as_ref().err() == Some(&SYNTAX_ERROR) {
             refusal.add(page, 0, ("unknown", SYNTAX_ERROR));

@@ -5,7 +5,7 @@ use super::{
     page::{Family, Page},
     params::Comments,
     places::End,
-    refusal::Refusal,
+    refusal::{Refusal, TAKEN, UNKNOWN},
     world::World,
 };
 use base::{error::Error, language::Language, path::RepoPath};
@@ -27,8 +27,6 @@ pub(super) const EXAMPLE: &str = "an example in a comment uses it; rename words 
 
 /// The reason against a new name in a file that builds names.
 pub(super) const BUILT: &str = "it looks up names that begin or end like this one";
-
-const UNKNOWN: &str = "unknown";
 
 /// The beginnings of names by which test runners find functions and classes, each with a part of the file's name.
 const COLLECTED: &[(Family, &str, &str)] = &[
@@ -157,7 +155,7 @@ pub(super) fn compared(world: &World<'_>, page: &Page, group: &Group, refusal: &
     }
     if is_compared {
         let reason = "a constant, a type or an import has the new name, and a pattern would be compared with it";
-        refusal.add_lasting(page, group.declared, ("collision", reason));
+        refusal.add_lasting(page, group.declared, (TAKEN, reason));
     }
     Ok(())
 }

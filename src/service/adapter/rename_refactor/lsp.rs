@@ -13,7 +13,7 @@ use super::{
     page::{Family, Page, SYNTAX_ERROR},
     params::{Params, Scope},
     places::Places,
-    refusal::{self, Refusal},
+    refusal::{self, Refusal, TAKEN, UNKNOWN},
     scope,
     world::World,
 };
@@ -33,8 +33,6 @@ pub(super) const NAME: &str = "lsp";
 
 const MEANING: &str = "other_meaning";
 const OUTSIDE: &str = "outside";
-const TAKEN: &str = "collision";
-const UNKNOWN: &str = "unknown";
 
 /// The most classes that are renamed together.
 const RELATED: usize = 200;

@@ -1,9 +1,10 @@
 //! `rename_refactor`: gives a thing of the code another name at every place that means it, and changes no other byte.
 //!
-//! `page` reads a file, `world` knows all of them, `link` follows imports, `scope`, `lexical` and `lsp` choose the places of
-//! one thing, `argument` knows the calls that name a parameter, `rest` asks for evidence that the others mean another, `lookup` knows the strings that may name it, `foreign`
-//! the files that nobody parses, `family` and `member` know declarations that belong together, and `rewrite` writes the places. Whatever can't be decided is refused
-//! with the places that are in doubt (`refusal`).
+//! `page` reads a file, `world` knows all of them, `manifest` the names of packages, and `link` follows imports. `scope`, `lexical`
+//! and `lsp` choose the places of one thing. `argument` knows the calls that name a parameter, `lookup` the strings that may name a
+//! thing, and `family` and `member` the declarations that belong together. `rest` asks for evidence that other places mean another
+//! thing, and `foreign` knows the files that nobody parses. `rewrite` writes the places. Whatever can't be decided is refused with
+//! the places that are in doubt (`refusal`).
 //!
 //! `verify` and its modules share nothing with the proposing side but `params`, the wire types.
 

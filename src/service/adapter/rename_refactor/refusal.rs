@@ -7,6 +7,12 @@ use base::{
     path::RepoPath,
 };
 
+/// The kind of a place that the new name would collide with.
+pub(super) const TAKEN: &str = "collision";
+
+/// The kind of a place that syntax does not tell.
+pub(super) const UNKNOWN: &str = "unknown";
+
 /// The number of places in a message.
 const IN_MESSAGE: usize = 3;
 

@@ -9,7 +9,7 @@ use super::{
     manifest::folder,
     page::{Family, Page},
     places::End,
-    refusal::Refusal,
+    refusal::{Refusal, TAKEN, UNKNOWN},
     world::World,
 };
 use base::{error::Error, language::Language, path::RepoPath};
@@ -19,11 +19,9 @@ use format::{
         facts::{Export, Facts, Form, Group, Kind, Meaning, Origin, Reach, SEVERAL_WAYS},
         script,
         token::{Class, Token},
-        value,
+        value, word,
     },
 };
-
-const UNKNOWN: &str = "unknown";
 
 const NO_DECLARATION: &str = "the module that it comes from does not declare it, so that its meaning is not certain";
 const LOADED: &str = "its file loads modules as values, so that it may be a member of one";
@@ -46,6 +44,8 @@ pub(super) struct Shared<'w, 'a> {
     pub(super) is_global: bool,
     /// True if a file uses a home as a value, so that any object may have the symbol as a member.
     pub(super) passed_on: OnceCell<bool>,
+    /// The scripts that may use modules as values.
+    pub(super) values: OnceCell<Vec<(RepoPath, Facts)>>,
 }
 
 impl Shared<'_, '_> {
@@ -87,9 +87,8 @@ impl Shared<'_, '_> {
             token.class == Class::Strings && around == self.world.change.from
         };
         let names: Vec<&Token> = page.tokens.iter().filter(is_name).collect();
-        let is_called = |token: &&&Token| page.text[token.range.end..].starts_with('(');
-        let calls = page.tokens.iter().filter(|token| token.class == Class::Strings);
-        for token in calls.filter(|token| self.is_global && is_called(&token)) {
+        let is_called = |token: &&Token| token.class == Class::Strings && page.text[token.range.end..].starts_with('(');
+        for token in page.tokens.iter().filter(|_| self.is_global).filter(is_called) {
             refusal.add_lasting(page, token.range.start, (UNKNOWN, "a string may be code that calls it"));
         }
         if page.family() == Family::Script
@@ -119,9 +118,9 @@ impl Shared<'_, '_> {
             Family::Python | Family::Rust => self.of_stars((home, group), refusal),
             Family::Script if !self.is_global => {
                 self.twins(home, group.declared, refusal)?;
-                for (path, modules) in self.values(may_index)? {
-                    if self.is_loaded(&path, &modules.indexed, &mut BTreeSet::new())? {
-                        refusal.add_file(&path, (UNKNOWN, INDEXED))?;
+                for (path, facts) in self.values()? {
+                    if self.is_loaded(path, &facts.indexed, &mut BTreeSet::new())? {
+                        refusal.add_file(path, (UNKNOWN, INDEXED))?;
                     }
                 }
                 Ok(())
@@ -149,7 +148,7 @@ impl Shared<'_, '_> {
         for path in self.homes.iter().filter(|path| stars.contains(&path.as_str()) && **path != *home.path) {
             let is_python = home.family() == Family::Python;
             if is_python && from.starts_with('_') != to.starts_with('_') && !home.text.contains("__all__") {
-                refusal.add_lasting(home, group.declared, ("collision", LEFT_OUT));
+                refusal.add_lasting(home, group.declared, (TAKEN, LEFT_OUT));
             }
             let facts = self.world.facts(path, to);
             let is_taken = facts.is_none_or(|facts| {
@@ -157,28 +156,28 @@ impl Shared<'_, '_> {
                 facts.groups.iter().any(is_top) || facts.loose.iter().any(|loose| loose.meaning == Meaning::Free)
             });
             if is_taken {
-                refusal.add_file(path, ("collision", HIDES))?;
+                refusal.add_file(path, (TAKEN, HIDES))?;
             }
         }
         Ok(())
     }
 
-    /// The modules that scripts use as values.
-    fn values(&self, may_use: fn(&str) -> bool) -> Result<Vec<(RepoPath, Facts)>, Error> {
+    /// The scripts that may use modules as values.
+    fn values(&self) -> Result<&[(RepoPath, Facts)], Error> {
+        if let Some(known) = self.values.get() {
+            return Ok(known);
+        }
         let change = self.world.change;
         let read = self.world.map_files(Family::Script, &|path: &RepoPath, bytes: &[u8]| {
-            let text = std::str::from_utf8(bytes).ok().filter(|text| may_use(text));
+            let text = std::str::from_utf8(bytes).ok().filter(|text| may_hold(text));
             Ok(text.and_then(|text| script::facts(path, text, change, &[]).ok()))
         })?;
-        Ok(read.into_iter().filter_map(|(path, facts)| Some((path, facts?))).collect())
+        Ok(self.values.get_or_init(|| read.into_iter().filter_map(|(path, facts)| Some((path, facts?))).collect()))
     }
 
     fn is_passed_on_in_scripts(&self) -> Result<bool, Error> {
-        let may_pass = |text: &str| {
-            text.contains("import(") || text.contains("require") || text.contains('*') && text.contains("as ")
-        };
-        for (path, modules) in self.values(may_pass)? {
-            if self.is_loaded(&path, &modules.passed, &mut BTreeSet::new())? {
+        for (path, facts) in self.values()? {
+            if self.is_loaded(path, &facts.passed, &mut BTreeSet::new())? {
                 return Ok(true);
             }
         }
@@ -333,13 +332,13 @@ impl Shared<'_, '_> {
 #[derive(Default)]
 struct Loads {
     modules: Vec<String>,
-    /// True if it loads modules by names that it computes.
+    /// True if it loads modules by names that are not string literals.
     any: bool,
     /// True if a string of it may name a home.
     is_named: bool,
 }
 
-/// True if a text of Python loads modules whose names are no literals.
+/// True if Python code loads modules by names that are not string literals.
 fn loads_any(text: &str) -> bool {
     ["import_module(", "__import__("].iter().any(|call| {
         let is_computed = |at: usize| !text[at + call.len()..].trim_start().starts_with(['"', '\'']);
@@ -350,36 +349,15 @@ fn loads_any(text: &str) -> bool {
 /// True if a string of a text ends with the name of a home's module.
 fn is_named(text: &str, is_stem: &dyn Fn(&&str) -> bool) -> bool {
     text.match_indices(['"', '\'']).any(|(end, _)| {
-        let begin = text[..end].rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
+        let begin = text[..end].trim_end_matches(word::continues).len();
         begin < end && is_stem(&text.get(begin..end).unwrap_or_default())
     })
 }
 
-/// True if a script may compute names of members of a module that it imports as a whole.
-fn may_index(text: &str) -> bool {
-    [" as ", "import(", "require("].iter().any(|mark| {
-        text.match_indices(mark).any(|(at, _)| {
-            let name = match *mark {
-                " as " => text[at + mark.len()..].split(|c: char| !is_word(c)).next(),
-                _ => text[..at]
-                    .trim_end()
-                    .trim_end_matches("await")
-                    .trim_end()
-                    .strip_suffix('=')
-                    .and_then(|before| before.trim_end().rsplit(|c: char| !is_word(c)).next()),
-            };
-            let name = name.filter(|name| !name.is_empty());
-            name.is_some_and(|name| {
-                [format!("{name}["), format!("({name})"), format!("in {name}")]
-                    .iter()
-                    .any(|use_| text.contains(use_.as_str()))
-            })
-        })
-    })
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '$')
+/// True if a script may use a module as a value.
+fn may_hold(text: &str) -> bool {
+    let is_namespace = |(at, _): (usize, &str)| text[at + 1..].trim_start().starts_with("as");
+    text.contains("import(") || text.contains("require") || text.match_indices('*').any(is_namespace)
 }
 
 /// The name of a module of Python, from its path.

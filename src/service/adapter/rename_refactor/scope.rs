@@ -8,7 +8,7 @@ use super::{
     page::{Family, Page},
     params::{Comments, Mentions, Params, Scope},
     places::{End, Places},
-    refusal::{Refusal, refuse},
+    refusal::{Refusal, TAKEN, UNKNOWN, refuse},
     rest::Shared,
     world::World,
 };
@@ -22,9 +22,7 @@ use format::name::{
 pub(super) const NAME: &str = "scope";
 
 const MEANING: &str = "other_meaning";
-const TAKEN: &str = "collision";
 const OUTSIDE: &str = "outside";
-const UNKNOWN: &str = "unknown";
 
 /// A thing: a binding of a file, by its declaration, or the name that a file exports.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -394,7 +392,8 @@ impl Search<'_, '_> {
                 break;
             }
         }
-        let shared = Shared { world, home, homes: &homes, is_global, passed_on: OnceCell::new() };
+        let shared =
+            Shared { world, home, homes: &homes, is_global, passed_on: OnceCell::new(), values: OnceCell::new() };
         shared.judge_world((home, group), &mut self.refusal)?;
         for page in world.pages()?.filter(|page| page.family() == family) {
             let renamed = self.places.code.get(page.path.as_str());
