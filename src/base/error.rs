@@ -49,6 +49,8 @@ codes! {
     InvalidPolicy = "invalid_policy", exit 1;
     /// A file, run, adapter or call of that name does not exist.
     NotFound = "not_found", exit 1;
+    /// Nothing in the files is what was to be changed.
+    NoMatch = "no_match", exit 1;
     /// A file has an unexpected form: not UTF-8, binary, too large, a link.
     Unreadable = "unreadable", exit 1;
     /// The operating system refused.

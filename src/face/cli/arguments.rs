@@ -306,9 +306,19 @@ pub(super) struct Mutation {
     /// Start although the tree has uncommitted changes
     #[arg(long)]
     pub(super) allow_dirty: bool,
+    #[command(flatten)]
+    pub(super) asked: Asked,
+}
+
+/// Exit codes that are asked for, of runs that end well.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(super) struct Asked {
     /// In a dry run, exit with 8 if something would change
     #[arg(long)]
     pub(super) exit_code: bool,
+    /// Exit with 1 if no adapter finds anything to change
+    #[arg(long)]
+    pub(super) fail_on_no_match: bool,
 }
 
 /// The flag of commands that may change files which an adapter owns.
@@ -354,9 +364,8 @@ pub(super) struct PlanArguments {
     /// File to write the plan to, `-` for stdout; replace an existing one
     #[arg(short, long, value_name = "FILE", required_unless_present = "help")]
     pub(super) output: Option<PathBuf>,
-    /// Exit with 8 if something would change
-    #[arg(long)]
-    pub(super) exit_code: bool,
+    #[command(flatten)]
+    pub(super) asked: Asked,
 }
 
 /// Arguments of `nrv apply`.

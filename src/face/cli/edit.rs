@@ -11,7 +11,7 @@ use super::{
     arguments::{EditArguments, EditCommand, FindArguments, OneEdit},
     ci,
     output::{Output, exact_line},
-    run::{conclude, exit_code, flags, needs_dry_run, parse_json, summarise},
+    run::{conclude, flags, needs_dry_run, parse_json, summarise},
     terminal::Terminal,
 };
 use base::{
@@ -130,7 +130,7 @@ fn find(here: &Here, arguments: &FindArguments, out: &mut Output) -> Result<u8, 
     drop(terminal);
     if finished.error.is_some() {
         summarise(&finished, out);
-        return Ok(exit_code(&finished, false));
+        return Ok(finished.exit_code());
     }
     if out.is_json() {
         out.document(&finished.result);

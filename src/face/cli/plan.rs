@@ -47,7 +47,7 @@ pub(super) fn plan(here: &Here, arguments: &PlanArguments, out: &mut Output) -> 
     }
     let plan = Plan::of(&here.context, &finished)?;
     let (bytes, sha256) = plan.to_json()?;
-    let code = exit_code(&finished, arguments.exit_code);
+    let code = exit_code(&finished, arguments.asked);
     let Some(target) = target else {
         tell_end(&finished, out);
         out.json_bytes(bytes);

@@ -9,7 +9,7 @@ use super::{
     arguments::{PlannerCommand, PlannerPlanArguments},
     here::Here,
     output::Output,
-    run::{exit_code, parse_json, summarise},
+    run::{parse_json, summarise},
     terminal::Terminal,
 };
 use base::{
@@ -102,7 +102,7 @@ fn within_run<T: Serialize>(
             out.document(&json!({"error": error, "exit_code": finished.exit_code(), "run": finished.run}));
         }
         summarise(&finished, out);
-        return Ok(Err(exit_code(&finished, false)));
+        return Ok(Err(finished.exit_code()));
     }
     Ok(Ok(finished.result))
 }

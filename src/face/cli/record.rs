@@ -9,7 +9,7 @@ use super::{
     arguments::RecordArguments,
     output::Output,
     recordings,
-    run::{exit_code, load, parse_json, tell_end},
+    run::{load, parse_json, tell_end},
     terminal::Terminal,
 };
 use base::error::{Code, Error};
@@ -43,7 +43,7 @@ pub(super) fn record(here: &Here, arguments: &RecordArguments, out: &mut Output)
         recordings::write(here, &folder, &files)?;
     }
     tell(&finished, &folder, &files, out);
-    Ok(exit_code(&finished, false))
+    Ok(finished.exit_code())
 }
 
 /// The texts of the replies. The last line end of a file is no part of its text.

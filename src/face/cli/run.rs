@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     Here,
-    arguments::{Cli, Mutation, RunArguments, ScriptArguments},
+    arguments::{Asked, Cli, Mutation, RunArguments, ScriptArguments},
     commit::{Outcome as Committed, Wish},
     output::{Mode, Output},
     recordings, table,
@@ -20,7 +20,7 @@ use base::{
     span::span,
     text::escape,
 };
-use host::{Finished, Flags, count_sentence};
+use host::{Finished, Flags, Outcome, count_sentence};
 use script::{Checked, Invocation, Loaded, shipped};
 
 /// The exit code of a dry run with `--exit-code` that would change something.
@@ -153,7 +153,7 @@ pub(super) fn flags(mutation: Mutation, keep: bool) -> Flags {
 
 /// Refuses `--exit-code` outside a dry run: 8 means that something would change.
 pub(super) fn needs_dry_run(mutation: Mutation, flags: Flags) -> Result<(), Error> {
-    if mutation.exit_code && !flags.dry_run {
+    if mutation.asked.exit_code && !flags.dry_run {
         return Err(Error::new(Code::Usage, "`--exit-code` reports the changes of a dry run, and this is none")
             .hint("add `--dry-run`"));
     }
@@ -164,7 +164,7 @@ pub(super) fn needs_dry_run(mutation: Mutation, flags: Flags) -> Result<(), Erro
 pub(super) fn conclude(finished: &Finished, mutation: Mutation, out: &mut Output) -> u8 {
     document(finished, out);
     summarise(finished, out);
-    exit_code(finished, mutation.exit_code)
+    exit_code(finished, mutation.asked)
 }
 
 /// Shows the outcome of a run and of its commit; returns the exit code of the command.
@@ -198,9 +198,13 @@ pub(super) fn document(finished: &impl Serialize, out: &mut Output) {
     }
 }
 
-/// The exit code of the command; `differs` asks for 8 if something would change.
-pub(super) fn exit_code(finished: &Finished, differs: bool) -> u8 {
-    if differs && finished.error.is_none() && finished.files_changed > 0 { WOULD_CHANGE } else { finished.exit_code() }
+/// The exit code of the command.
+pub(super) fn exit_code(finished: &Finished, asked: Asked) -> u8 {
+    match finished.error {
+        None if asked.exit_code && finished.files_changed > 0 => WOULD_CHANGE,
+        None if asked.fail_on_no_match && finished.outcome == Some(Outcome::NoMatch) => Code::NoMatch.exit_code(),
+        _ => finished.exit_code(),
+    }
 }
 
 /// The error if there is one, the sentence, and the paths that the user may want next.

@@ -84,12 +84,12 @@ pub(super) fn proposal(proposal: &Value, most: usize) -> String {
     text
 }
 
-/// The defects that a proposal leaves, a line each.
+/// The places that a proposal leaves, a line each.
 fn findings(findings: &Value, most: usize) -> String {
     let all = findings.as_array().map(Vec::as_slice).unwrap_or_default();
     let mut text = String::new();
     if !all.is_empty() {
-        let _ = writeln!(text, "It leaves {}:", counted(all.len(), "defect"));
+        let _ = writeln!(text, "It leaves {}:", counted(all.len(), "place"));
     }
     for finding in all.iter().take(most) {
         let word = |key: &str| escape(finding[key].as_str().unwrap_or_default());

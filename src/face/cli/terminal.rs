@@ -131,6 +131,7 @@ impl Sink for Terminal<'_> {
                 self.meter.begin(&tool, Work::Discover, 0);
             }
             Event::DtaProgress { tool, phase, total, .. } => self.meter.begin(&tool, phase, total),
+            Event::DtaProposed { tool, files: 0, .. } => self.out.say(&format!("{tool} proposes no change.")),
             Event::DtaProposed { tool, files, .. } => tracing::info!("{tool} proposes to change {}", of_files(files)),
             Event::DtaApplied { tool, files } => tracing::info!("{tool} changed {}", of_files(files)),
         }

@@ -21,6 +21,7 @@ use base::{
     json,
 };
 use host::{Asked, Context, Options, Source, Started};
+use record::event;
 use service::exec::PrivateFolder;
 use system::{policy::Policy, store::Store, workspace::Workspace};
 
@@ -159,11 +160,14 @@ impl Verifier {
         let is_same = Some(canonical(&folder, Path::new(root))?) == outcome.canonical;
         let is_asked = is_of(asked, &Started::load(&folder)?.asked);
         let overview = host::overview(&self.context, &folder)?;
+        let ended = folder.records_of(&[event::Kind::RunFinished])?;
+        let error = ended.iter().rev().find_map(|record| record.event.end()?.error.as_ref());
         folder.remove()?;
         let kind = match overview.state.as_str() {
             "done" if overview.files_changed > 0 => Kind::Changed,
             "done" => Kind::Nothing,
             "suspended" => Kind::Waits,
+            _ if error.is_some_and(|error| error.code() == Code::NoMatch) => Kind::Nothing,
             _ => Kind::Failed,
         };
         let says = (outcome.kind, outcome.files_changed as u64, outcome.patch.is_some());

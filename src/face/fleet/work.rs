@@ -212,6 +212,7 @@ impl Worker<'_> {
             State::Done if finished.files_changed > 0 => Kind::Changed,
             State::Done => Kind::Nothing,
             State::Suspended => Kind::Waits,
+            _ if finished.error.as_ref().is_some_and(|error| error.code() == Code::NoMatch) => Kind::Nothing,
             _ => Kind::Failed,
         };
         let put = |part, bytes: &[u8]| result::put(self.store, task.id, claim.attempt, part, bytes);

@@ -16,11 +16,11 @@ use record::{
 
 /// Counts before and after, with the checks of each verifier.
 pub(super) fn verifications(material: &Material<'_>) -> Vec<Verification> {
-    let adapters = material.of(Event::dta_verified).map(of_adapter);
+    let adapters = material.of(Event::dta_verified).map(|verified| of_adapter(material, verified));
     adapters.chain(of_apply(material)).collect()
 }
 
-fn of_adapter((record, verified): (&Record, &DtaVerified)) -> Verification {
+fn of_adapter(material: &Material<'_>, (record, verified): (&Record, &DtaVerified)) -> Verification {
     let DtaVerified { output, after, .. } = verified;
     let dry = output.phase == Phase::DryRun;
     let row = |(name, before): (&String, &u64)| Count {
@@ -45,7 +45,7 @@ fn of_adapter((record, verified): (&Record, &DtaVerified)) -> Verification {
         passed: verifier.passed,
         counts,
         checks: verifier.checks.iter().map(check).collect(),
-        remarks: verifier.remarks.clone(),
+        remarks: verifier.remarks.iter().cloned().chain(material.left_by(output)).collect(),
         failures,
     }
 }

@@ -9,7 +9,7 @@ use super::{
     model::{Command, Trouble, Waiting},
 };
 use base::error::Error;
-use host::{Finished, Overview, State, verified_by};
+use host::{Finished, Overview, State, outcome_of, verified_by};
 use record::event::{Asked, RunEnd};
 
 /// How a run ended.
@@ -57,15 +57,18 @@ fn sentence(material: &Material<'_>, overview: &Overview) -> String {
         return "The run's process died before the run came to its end.".to_owned();
     }
     let error = end.and_then(|end| end.error.clone());
+    let files_changed = usize::try_from(overview.files_changed).unwrap_or(usize::MAX);
     let finished = Finished {
         run: overview.run.clone(),
         state,
         result: Value::Null,
         error,
         mode: overview.mode.clone(),
-        files_changed: usize::try_from(overview.files_changed).unwrap_or(usize::MAX),
+        files_changed,
         diff_lines: number(|end| end.diff_lines),
         verified_by: verified_by(&material.records),
+        outcome: outcome_of(state, files_changed, &material.records),
+        left: material.left(),
         undone: usize::try_from(number(|end| end.undone)).unwrap_or(usize::MAX),
         set_aside: usize::try_from(number(|end| end.set_aside)).unwrap_or(usize::MAX),
         patch: None,

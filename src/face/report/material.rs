@@ -8,9 +8,9 @@ use super::{
     format::{self, moment},
     model::{Fact, Waiting},
 };
-use base::{error::Error, hash::Sha256, path::RepoPath};
+use base::{error::Error, hash::Sha256, output::Output, path::RepoPath};
 use gate::{Rules, secrets};
-use host::Context;
+use host::{Context, Left};
 use record::{
     Pack, Record, RunFolder,
     event::{Asked, Event, FileRow, Input, RunEnd, RunStarted, Shown, Stored},
@@ -138,6 +138,17 @@ impl<'a> Material<'a> {
     pub(super) fn artifact(&self, path: &str) -> Option<Vec<u8>> {
         let is_artifact = path.starts_with("artifacts/") && RepoPath::parse(path).is_ok();
         is_artifact.then(|| self.folder.read(path).ok()).flatten()
+    }
+
+    /// The places and files that the proposals of the run left.
+    pub(super) fn left(&self) -> Left {
+        Left::of(&self.records, |path| self.folder.read(path).ok())
+    }
+
+    /// The places and files that one proposal left, a sentence each.
+    pub(super) fn left_by(&self, output: &Output) -> Vec<String> {
+        let left = Left::of_proposal(output, |path| self.folder.read(path).ok());
+        left.lines().map(|line| self.shown(line.as_bytes())).collect()
     }
 
     /// A content by its hash in the pack.

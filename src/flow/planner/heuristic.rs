@@ -86,7 +86,10 @@ fn work(door: &mut dyn Door, tool: &Tool, input: &Value) -> Result<Option<String
     if let Some(map) = input.as_object_mut() {
         map.insert("mode".to_owned(), json!("dry-run"));
     }
-    let proposal = door.perform(Call::DtaPropose { tool: tool.name.clone(), input })?;
+    let proposal = match door.perform(Call::DtaPropose { tool: tool.name.clone(), input }) {
+        Err(error) if error.code() == Code::NoMatch => return Ok(None),
+        proposed => proposed?,
+    };
     let files = proposal["files"].as_array().map_or(0, Vec::len);
     Ok(match &tool.work {
         Some(count) => {

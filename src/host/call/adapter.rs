@@ -239,15 +239,28 @@ impl Adapters<'_, '_> {
             self.pipeline.recorder.kept_bytes(&stored.patch.bytes)?;
         }
         let files = vec![stored.baseline.clone(), stored.planned.clone(), patch];
-        let proposed = DtaProposed {
-            tool: tool.to_owned(),
-            proposal: stored.id.clone(),
-            proposed_changes: stored.proposal.counts.clone(),
-            patch_sha256: patch_sha256.into(),
-            files: self.pipeline.recorder.packed(&stored.patch.rows(), false)?,
-        };
+        let proposed = self.proposed(adapter, &stored, patch_sha256)?;
         self.pipeline.note(event::Event::DtaProposed(proposed.into()), files)?;
         Ok(stored)
+    }
+
+    /// The event of a proposal.
+    fn proposed(
+        &self,
+        adapter: &dyn Adapter,
+        stored: &StoredProposal,
+        patch_sha256: Sha256,
+    ) -> Result<DtaProposed, Error> {
+        let baseline = &stored.proposal.baseline;
+        Ok(DtaProposed {
+            tool: stored.invocation.tool.clone(),
+            proposal: stored.id.clone(),
+            proposed_changes: stored.proposal.counts.clone(),
+            no_match: !adapter.counts().has_work(&stored.proposal),
+            left: (baseline.findings.len() + baseline.skipped.len()) as u64,
+            patch_sha256: patch_sha256.into(),
+            files: self.pipeline.recorder.packed(&stored.patch.rows(), false)?,
+        })
     }
 
     /// Writes a proposal's artefacts and describes it.

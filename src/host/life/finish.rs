@@ -11,6 +11,7 @@ use crate::{
     life::{
         finished::{self, Finished},
         history,
+        left::Left,
         request::Origin,
     },
     recorder::Recorder,
@@ -27,6 +28,9 @@ use record::{
     event::{Duration, Event, Free, Kind, RunEnd, Shown, State},
 };
 use system::journal;
+
+/// The records that say what adapters found, and what they left.
+const PROPOSALS: &[Kind] = &[Kind::DtaProposed, Kind::DtaVerified];
 
 /// The records that say which changes stand, and which adapters made them.
 const MOVES: &[Kind] = &[Kind::Committed, Kind::Undone, Kind::Revoked, Kind::DtaApplied];
@@ -99,10 +103,9 @@ impl<'a> Host<'a> {
             Ok(recorded) => (recorded, error),
             Err(unkept) => (None, error.or(Some(unkept))),
         };
-        let (files_changed, diff_lines) = match &preview {
-            Some(preview) => preview.size(),
-            None => (self.ledger.changed_files(0), self.run.budget.lines()),
-        };
+        let applied = || (self.ledger.changed_files(0), self.run.budget.lines());
+        let (files_changed, diff_lines) = preview.as_ref().map_or_else(applied, Preview::size);
+        let proposals = self.recorder.folder.records_of(PROPOSALS).unwrap_or_default();
         let finished = Finished {
             run: self.recorder.folder.id().to_owned(),
             state,
@@ -111,6 +114,8 @@ impl<'a> Host<'a> {
             files_changed,
             diff_lines,
             verified_by: self.ledger.verified_by(&self.recorder),
+            outcome: finished::outcome(state, files_changed, &proposals),
+            left: Left::of(&proposals, |path| self.recorder.folder.read(path).ok()),
             undone: self.ledger.undone,
             set_aside: self.ledger.set_aside,
             patch: patch.as_ref().map(|_| format!(".runs/{}/artifacts/run.patch", self.recorder.folder.id())),

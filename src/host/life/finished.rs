@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::pre_images::standing_transactions;
+use super::{left::Left, pre_images::standing_transactions};
 use crate::{Commitment, Preview, Tape};
 use base::{change::Stamp, error::Error, path::RepoPath, text::counted};
 use record::{
@@ -34,6 +34,12 @@ pub struct Finished {
     /// The adapters whose verifiers passed changes of the run that stand, sorted; all other files were read back.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verified_by: Vec<Verified>,
+    /// The outcome of a run that is done, if it is no change; none for a run without adapters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// The places and files that the adapters left.
+    #[serde(flatten)]
+    pub left: Left,
     /// How many files were brought back, by steps that failed or in the end.
     pub undone: usize,
     /// How many files of an open attempt were set aside until the run goes on.
@@ -67,6 +73,25 @@ pub struct Finished {
 
 pub(super) fn is_zero(n: &usize) -> bool {
     *n == 0
+}
+
+/// The outcome of a run that is done, if it is no change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Adapters looked, none found anything to do, and no file changed.
+    NoMatch,
+}
+
+/// The outcome of a run in that state with that number of changed files, by the records of its adapters.
+pub fn outcome(state: State, files_changed: usize, records: &[Record]) -> Option<Outcome> {
+    let mut proposed = records.iter().filter_map(|record| match &record.event {
+        Event::DtaProposed(proposed) => Some(proposed.no_match),
+        _ => None,
+    });
+    let is_settled = state == State::Done && files_changed == 0;
+    let first = proposed.next().filter(|_| is_settled)?;
+    (first && proposed.all(|no_match| no_match)).then_some(Outcome::NoMatch)
 }
 
 /// Files whose last change that stands is an adapter's, which its verifier passed: another change would be undone.
@@ -119,10 +144,13 @@ impl Finished {
                 State::Failed | State::Cancelled | State::Interrupted | State::Suspended | State::UndoRefused,
                 "dry-run",
             ) => "The dry run did not come to its end; nothing was written.".to_owned(),
+            (State::Done, _) if self.outcome == Some(Outcome::NoMatch) => {
+                "No match: the adapters found nothing to change.".to_owned()
+            }
             (State::Done, "dry-run") if self.files_changed == 0 => "Nothing would change.".to_owned(),
             (State::Done, "dry-run") => {
                 let lines = counted(self.diff_lines, "line");
-                format!("{} would change ({lines}); nothing was written.", files(self.files_changed))
+                format!("{} would change ({lines}){}; nothing was written.", files(self.files_changed), self.left())
             }
             (State::Done, _) if self.files_changed == 0 => "Nothing was changed.".to_owned(),
             (State::Done, _) => format!("{}.", self.changed()),
@@ -154,15 +182,21 @@ impl Finished {
         let all = counted(self.files_changed, "file");
         let verified: usize = self.verified_by.iter().map(|one| one.files).sum();
         let tools: Vec<&str> = self.verified_by.iter().map(|one| one.tool.as_str()).collect();
+        let left = self.left();
         let tools = match tools.as_slice() {
             [] => return format!("{all} changed and read back"),
             [one] => (*one).to_owned(),
             [others @ .., last] => format!("{} and {last}", others.join(", ")),
         };
         match verified < self.files_changed {
-            true => format!("{all} changed, {verified} of them verified by {tools}, the others read back"),
-            false => format!("{all} changed and verified by {tools}"),
+            true => format!("{all} changed, {verified} of them verified by {tools}, the others read back{left}"),
+            false => format!("{all} changed and verified by {tools}{left}"),
         }
+    }
+
+    /// The end of a sentence about changes: the number of places and files that were left.
+    fn left(&self) -> String {
+        self.left.words().map_or_else(String::new, |left| format!("; left: {left}"))
     }
 
     /// True if an evaluator failed the run, and nothing else did.

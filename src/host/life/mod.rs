@@ -12,6 +12,7 @@ pub(super) mod git_status;
 pub(super) mod history;
 pub(super) mod in_flight;
 pub(super) mod init;
+pub(crate) mod left;
 pub(crate) mod outcome;
 pub(crate) mod pre_images;
 pub(crate) mod probe;

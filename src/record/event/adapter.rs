@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::parts::{Free, Shown, Stored};
+use super::parts::{Free, Shown, Stored, is_zero};
 use crate::FileRef;
 use base::{
     error::Code,
@@ -42,6 +42,12 @@ pub struct DtaProposed {
     /// The numbers of proposed changes, by name.
     #[serde(default)]
     pub proposed_changes: Counts,
+    /// True if the adapter found nothing to do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_match: bool,
+    /// How many places and files the proposal leaves, for which the baseline has the reasons.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left: u64,
     /// The hash of the exact patch.
     pub patch_sha256: Shown<Sha256>,
     /// The files, as [`FileRow`](super::FileRow)s.

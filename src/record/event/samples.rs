@@ -225,6 +225,8 @@ fn of_adapters() -> Vec<Event> {
         tool: text("t"),
         proposal: text("p"),
         proposed_changes: counts.clone(),
+        no_match: true,
+        left: 1,
         patch_sha256: hash().into(),
         files: value(),
     };

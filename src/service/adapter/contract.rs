@@ -135,6 +135,14 @@ pub struct Counted<'a> {
     pub work: Option<&'a str>,
 }
 
+impl Counted<'_> {
+    /// True if the adapter found something to do in the tree of a proposal.
+    pub fn has_work(&self, proposal: &Proposal) -> bool {
+        let found = self.work.and_then(|name| proposal.baseline.counts.get(name));
+        found.map_or(!proposal.changes.is_empty(), |found| *found > 0)
+    }
+}
+
 /// A file and its hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -155,7 +163,7 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// A defect that the proposal leaves, for a person to decide on.
+/// A place that the proposal leaves as it is, for a person to decide on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
@@ -166,7 +174,7 @@ pub struct Finding {
     pub line: Option<u64>,
     /// The place in the file as its format names it: a JSON Pointer, or the destination of a link.
     pub place: String,
-    /// The kind of defect: a keyword of a schema, or the part of a link that is missing.
+    /// Its kind: a keyword of a schema, the part of a link that is missing, or the reason that a name is left.
     pub kind: String,
     /// The reason that it is left.
     pub reason: String,
@@ -184,7 +192,7 @@ pub struct Baseline {
     pub files: Vec<FileHash>,
     /// Files that were left alone, sorted by path. Those that were read are in `files` too.
     pub skipped: Vec<Skipped>,
-    /// The defects that the proposal leaves, sorted.
+    /// The places that the proposal leaves, sorted.
     pub findings: Vec<Finding>,
     /// The engine that the adapter took, if it has several.
     pub engine: Option<Engine>,
@@ -224,7 +232,7 @@ pub struct BaselineRecord {
     pub files: Vec<FileHash>,
     /// Files that were left alone.
     pub skipped: Vec<Skipped>,
-    /// The defects that the proposal leaves.
+    /// The places that the proposal leaves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// The engine that the adapter took, if it has several.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     Adapter, Context,
-    contract::{Output, Phase},
+    contract::{Finding, Output, Phase, Skipped},
     evidence::{Evidence, Images},
     parse,
     verify::judge,
@@ -41,6 +41,12 @@ pub struct Answer {
     pub output: Output,
     /// New texts of the files that changed; null for one that is removed.
     pub files: BTreeMap<String, Option<String>>,
+    /// The places that the proposal leaves, sorted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<Finding>,
+    /// The files that were not read, sorted by path.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
 }
 
 /// Proposes and measures. The context's view must be of an empty workspace, over which the request's files lie.
@@ -66,5 +72,6 @@ pub fn answer(adapter: &dyn Adapter, ctx: &Context<'_>, request: &Request) -> Re
         files.insert(change.path.to_string(), text);
     }
     let output = proposal.output(&input, Phase::DryRun, report.verdict());
-    Ok(Answer { id: request.id.clone(), output, files })
+    let (left, skipped) = (baseline.findings, baseline.skipped);
+    Ok(Answer { id: request.id.clone(), output, files, left, skipped })
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    lexical, lsp,
+    absent, lexical, lsp,
     page::{Family, Page},
     params::{Engine, Params, Scope},
     places::Places,
@@ -22,11 +22,18 @@ use base::{
     change::Stamp,
     error::{Code, Error},
     language::Language,
+    text::counted,
 };
-use format::name::{facts::Meaning, reserved, script::Change, token::Class, word::Word};
+use format::name::{
+    facts::{Form, Meaning},
+    reserved,
+    script::Change,
+    token::{Class, Token},
+    word::Word,
+};
 
 /// The number of remaining places that a proposal lists.
-const LISTED: usize = 200;
+const LISTED: usize = 2000;
 
 /// The finding at a member that no binding explains.
 const MEMBER: &str = "it is a member of a value whose type is not known";
@@ -58,14 +65,11 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     let world = world(&mut survey, (ctx, change, &deadline));
     check_names(&world, &params)?;
     let places = choose(&world, &params)?;
-    let done = match &places {
-        Some(places) => rewrite::rewrite(&world, &params, places, &stamps)?,
-        None => Rewritten::default(),
-    };
-    let results = results(&world, done, places.as_ref());
+    let Some(places) = places else { return Err(absent::no_match(&world)?) };
+    let done = rewrite::rewrite(&world, &params, &places, &stamps)?;
+    let results = results(&world, done, &places);
     let mut proposal = survey.propose(results)?;
-    proposal.baseline.engine =
-        places.map(|places| contract::Engine { name: places.engine.to_owned(), server: places.server });
+    proposal.baseline.engine = Some(contract::Engine { name: places.engine.to_owned(), server: places.server });
     Ok(proposal)
 }
 
@@ -113,10 +117,10 @@ fn choose(world: &World<'_>, params: &Params) -> Result<Option<Places>, Error> {
     }
 }
 
-fn results(world: &World<'_>, done: Rewritten, places: Option<&Places>) -> Results {
+fn results(world: &World<'_>, done: Rewritten, places: &Places) -> Results {
     let mut total = Tally::default();
     world.target().flat_map(|page| &page.tokens).for_each(|token| total.add(token.class));
-    let Rewritten { renamed, kept, files, .. } = done;
+    let Rewritten { renamed, kept, files, edited, changes } = done;
     let to_rename = renamed.total() + files;
     let counts = [
         ("occurrences_total", total.total()),
@@ -140,16 +144,16 @@ fn results(world: &World<'_>, done: Rewritten, places: Option<&Places>) -> Resul
         ("rest_comments", total.comments - renamed.comments),
     ];
     let counted = |counts: &[(&str, u64)]| counts.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<Counts>();
-    let findings = places.map_or_else(Vec::new, |places| rest(world, places));
-    Results { counts: counted(&counts), changed: counted(&changed), changes: done.changes, findings }
+    let findings = rest(world, places, &edited);
+    Results { counts: counted(&counts), changed: counted(&changed), changes, findings }
 }
 
 /// The places in code that keep the old name, with the engine that told them apart, and the files that mention it.
-fn rest(world: &World<'_>, places: &Places) -> Vec<Finding> {
+fn rest(world: &World<'_>, places: &Places, edited: &BTreeMap<String, BTreeSet<usize>>) -> Vec<Finding> {
     let reason = format!("it means another thing, as the engine `{}` tells", places.engine);
     let left = world.target().flat_map(|page| {
-        let renamed = places.code.get(page.path.as_str());
-        let is_left = move |at: usize| renamed.is_none_or(|renamed| !renamed.contains_key(&at));
+        let renamed = edited.get(page.path.as_str());
+        let is_left = move |at: usize| renamed.is_none_or(|renamed| !renamed.contains(&at));
         let code = page.tokens.iter().filter(|token| token.class == Class::Code);
         code.filter(move |token| is_left(token.range.start)).map(move |token| (page, token.range.start))
     });
@@ -161,5 +165,26 @@ fn rest(world: &World<'_>, places: &Places) -> Vec<Finding> {
         let is_member = places.engine == scope::NAME && is_member(page, at);
         finding(page, at, "other_meaning", if is_member { MEMBER } else { &reason })
     });
-    left.chain(places.mentions.iter().cloned()).take(LISTED).collect()
+    let kept = places.code.iter().filter_map(|(path, sites)| Some((world.page(path)?, sites)));
+    let kept = kept.flat_map(|(page, sites)| {
+        let beside = sites.values().filter(|(_, form)| *form != Form::Plain);
+        beside.map(|(range, _)| finding(page, range.start, "kept", "it keeps the old name beside the new one"))
+    });
+    let is_near = |page: &&Page| !places.is_local || places.code.contains_key(page.path.as_str());
+    let texts = world.target().filter(is_near).filter_map(|page| texts(page, edited.get(page.path.as_str())));
+    left.chain(kept).chain(texts).chain(places.mentions.iter().cloned()).take(LISTED).collect()
+}
+
+/// The strings and comments of a file that keep the old name; none if none does.
+fn texts(page: &Page, renamed: Option<&BTreeSet<usize>>) -> Option<Finding> {
+    let is_left =
+        |token: &&Token| token.class != Class::Code && renamed.is_none_or(|at| !at.contains(&token.range.start));
+    let mut left = page.tokens.iter().filter(is_left);
+    let first = left.next()?;
+    let more = left.count();
+    let reason = match more {
+        0 => "it stands in a string or a comment".to_owned(),
+        more => format!("it stands in strings or comments, here and at {} below", counted(more, "place")),
+    };
+    Some(finding(page, first.range.start, "text", &reason))
 }

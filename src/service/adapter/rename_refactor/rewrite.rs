@@ -1,6 +1,9 @@
 //! The new texts of files: the places of a thing, and what else the parameters ask for. Nothing here decides about code.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use super::{
     forms, link,
@@ -56,6 +59,8 @@ pub(super) struct Rewritten {
     pub(super) kept: u64,
     /// Files with another name.
     pub(super) files: u64,
+    /// The renamed places, by file.
+    pub(super) edited: BTreeMap<String, BTreeSet<usize>>,
 }
 
 /// A renamed place: its bytes, its text and its class.
@@ -78,6 +83,7 @@ pub(super) fn rewrite(
     for path in moved.keys() {
         edits.entry(path.clone()).or_default();
     }
+    done.edited = edits.iter().map(|(path, edits)| (path.clone(), edits.keys().copied().collect())).collect();
     for (path, edits) in &edits {
         let (Some(page), Some(before)) = (world.page(path), stamps.get(path)) else {
             return Err(Error::new(Code::Internal, format!("`{path}` is no file of the target")));

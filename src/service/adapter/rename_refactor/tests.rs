@@ -171,8 +171,13 @@ fn a_place_chooses_one_of_several_things() {
 #[test]
 fn a_second_pass_finds_nothing() {
     let files = [("a.rs", "fn fresh() {}\nfn f() { fresh(); }\n")];
-    check(&files, &json!({"to": "fresh"}), &[]);
-    check(&files, &json!({"to": "fresh", "scope": {"path": "a.rs", "line": 2, "column": 10}}), &[]);
+    for params in [json!({"to": "fresh"}), json!({"to": "fresh", "scope": {"path": "a.rs", "line": 2, "column": 10}})] {
+        let error = ask(&files, &params, "**/*").unwrap_err();
+        assert_eq!(error.code(), Code::NoMatch);
+        assert!(error.message().contains("`fresh` is declared in `a.rs`:1"), "{error:?}");
+    }
+    let error = ask(&files, &json!({"from": "fersh", "to": "new"}), "**/*").unwrap_err();
+    assert_eq!((error.code(), error.hint_text()), (Code::NoMatch, Some("did you mean `fresh`? nothing was changed")));
 }
 
 #[test]
@@ -299,7 +304,8 @@ fn strings_of_python_that_may_be_data_are_refused() {
         "from sql import cast\nx = cast(\"old\", 1)\n",
         "x: Literal[\"old\"]\n",
         "x: Annotated[int, \"old\"]\n",
-        "x: dict = d[\"old\"]\n",
+        "x: dict = vars(d)[\"old\"]\n",
+        "x = d[\"old\"]\nadd(a.old)\n",
         "x = NewType(\"old\", int)\n",
         "x = param(1, id=\"old\")\n",
         "getattr(m, \"o\" + k)\n",

@@ -140,6 +140,11 @@ impl<'a> World<'a> {
         self.surveyed.contains(path)
     }
 
+    /// The files of the target that were read.
+    pub(super) fn surveyed(&self) -> &BTreeSet<String> {
+        &self.surveyed
+    }
+
     /// Every file of the workspace that holds the name.
     pub(super) fn pages(&self) -> Result<impl Iterator<Item = &Page>, Error> {
         Ok(self.target.values().chain(self.rest()?.pages.values()))
