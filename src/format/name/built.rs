@@ -16,6 +16,81 @@ const CALLS: &[&str] = &["call"];
 /// The most steps from an argument to the values of variables.
 const DEEPEST: usize = 4;
 
+/// Functions of Python that reach names by texts, or that give them as texts.
+const REACHING: &[&str] = &[
+    "__import__",
+    "dir",
+    "eval",
+    "exec",
+    "getmembers",
+    "globals",
+    "import_module",
+    "import_object",
+    "import_string",
+    "load_object",
+    "locals",
+    "locate",
+    "patch",
+    "resolve_name",
+    "run_module",
+    "run_path",
+    "signature",
+    "vars",
+];
+
+/// Members of Python that hold names, and functions that get them.
+const HOLDING: &[&str] = &[
+    "__annotations__",
+    "__code__",
+    "__dict__",
+    "__getattr__",
+    "__getattribute__",
+    "__name__",
+    "__qualname__",
+    "modules",
+];
+
+/// True if a file of Python may hold a look-up of a name that is no literal, so that it has to be parsed.
+pub fn may_compute(text: &str) -> bool {
+    LOOKING_UP.iter().map(|(call, _)| call).chain(REACHING).chain(HOLDING).any(|word| text.contains(word))
+}
+
+/// True if a file of Python may look up a name that is no literal there.
+pub fn computes(tree: &Tree, text: &str) -> bool {
+    let root = tree.root();
+    let mut open = vec![root.get_inner_node()];
+    while let Some(node) = open.pop() {
+        let named = |field: &str| node.child_by_field_name(field).map_or("", |name| &text[name.byte_range()]);
+        let last = |path: &'static str| named(path).rsplit('.').next().unwrap_or_default();
+        let is_open = match node.kind() {
+            "call" if REACHING.contains(&last("function")) => !is_literal_key(node),
+            "call" if LOOKING_UP.iter().any(|(name, _)| *name == last("function")) => {
+                argument(node, text).is_none_or(|name| !is_literal(name))
+            }
+            "attribute" if HOLDING.contains(&named("attribute")) => !is_literal_key(node),
+            "function_definition" => HOLDING.contains(&named("name")),
+            _ => false,
+        };
+        if is_open {
+            return true;
+        }
+        open.extend(node.children(&mut node.walk()));
+    }
+    false
+}
+
+/// True for a string without parts that are code.
+fn is_literal(node: Node<'_>) -> bool {
+    node.kind() == "string" && !node.children(&mut node.walk()).any(|child| child.kind() == "interpolation")
+}
+
+/// True if a value is used for one name alone, as `globals()["name"]`.
+fn is_literal_key(node: Node<'_>) -> bool {
+    let subscript = node.parent().filter(|parent| parent.kind() == "subscript");
+    let key = subscript.and_then(|subscript| subscript.child_by_field_name("subscript"));
+    key.is_some_and(|key| key.id() != node.id() && is_literal(key))
+}
+
 /// True if bytes may hold a look-up, so that they have to be parsed.
 pub fn may_look_up(language: Language, text: &str) -> bool {
     match language {

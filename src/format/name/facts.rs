@@ -204,6 +204,8 @@ pub struct Facts {
     pub package: Option<String>,
     /// Words of strings that code can't look up.
     pub inert: Vec<usize>,
+    /// The words of strings that only code which computes names could look up.
+    pub data: Vec<usize>,
     /// A place at which the file binds or uses the new name without a receiver.
     pub taken: Option<usize>,
     /// A declaration of the new name that a pattern would match instead of binding a variable.

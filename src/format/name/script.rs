@@ -118,7 +118,7 @@ impl<'s, 'a> File<'s, 'a> {
             scoping: semantic.scoping(),
             module: &parsed.module_record,
             change,
-            is_module: parsed.module_record.has_module_syntax,
+            is_module: parsed.module_record.has_module_syntax || is_common(semantic),
             notes: Notes::default(),
         };
         let mut notes = Notes::default();
@@ -171,7 +171,7 @@ impl<'s, 'a> File<'s, 'a> {
             AstKind::StaticMemberExpression(member) if member.property.name == from => {
                 match member.object.get_inner_expression() {
                     Expression::Identifier(object) => self.note_member(object, member.property.span, notes),
-                    Expression::ThisExpression(_) if !self.is_in_class(node) => {
+                    Expression::ThisExpression(_) if !self.is_in_method(node) => {
                         drop(notes.of.insert(start(member.property.span), self.origin_of(GLOBAL)));
                     }
                     _ => {}
@@ -207,8 +207,14 @@ impl<'s, 'a> File<'s, 'a> {
         }
     }
 
-    fn is_in_class(&self, node: NodeId) -> bool {
-        self.semantic.nodes().ancestor_kinds(node).any(|kind| matches!(kind, AstKind::Class(_)))
+    /// True if `this` is an instance of a class, or the object whose method it stands in.
+    fn is_in_method(&self, node: NodeId) -> bool {
+        let nodes = self.semantic.nodes();
+        let mut functions = nodes.ancestors(node).filter(|above| matches!(above.kind(), AstKind::Function(_)));
+        let is_method = functions.next().is_some_and(
+            |function| matches!(nodes.parent_kind(function.id()), AstKind::ObjectProperty(property) if property.method),
+        );
+        is_method || nodes.ancestor_kinds(node).any(|kind| matches!(kind, AstKind::Class(_)))
     }
 
     fn origin_of(&self, module: &str) -> Origin {
@@ -493,11 +499,19 @@ impl<'s, 'a> File<'s, 'a> {
             AstKind::WithStatement(with) => return notes.dynamic = Some(start(with.span)),
             _ => return,
         };
-        if !module.is_empty() {
-            note_use(passing::of_node(self.semantic, self.module, node), &module, notes);
-        }
+        let used = passing::of_node(self.semantic, self.module, node);
+        // A module that code computes may be any: then only members that code computes are in doubt.
+        let is_passed = used.is_passed && !module.is_empty();
+        note_use(Use { is_passed, ..used }, &module, notes);
         notes.loaded.push(module);
     }
+}
+
+/// True for a CommonJS module: a file of JavaScript that has exports, or that loads modules, has no global bindings at its top.
+fn is_common(semantic: &Semantic<'_>) -> bool {
+    let free = semantic.scoping().root_unresolved_references();
+    let uses = |name: &str| free.contains_key(name);
+    !semantic.source_type().is_typescript() && (uses("require") || uses("module") || uses("exports"))
 }
 
 /// Notes a module that code passes on, or whose members it looks up by names that it computes. False if every use names a member.

@@ -1,7 +1,5 @@
 //! The scopes of Go.
 
-use std::ops::Range;
-
 use tree_sitter::Node;
 
 use super::{Declaration, Role, Rules, around, is_field, root, text_of};
@@ -69,7 +67,7 @@ impl Rules for Go {
         false
     }
 
-    fn obstacle(&self, text: &str, name: &str, _: &Range<usize>) -> Option<&'static str> {
+    fn obstacle(&self, text: &str, name: &str, _: Node<'_>) -> Option<&'static str> {
         let names = |line: &str| line.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| word == name);
         let mut directives = text.lines().filter(|line| line.starts_with("//go:") || line.starts_with("//export"));
         directives.any(names).then_some("a directive in a comment names it")
@@ -179,27 +177,51 @@ fn key<'t>(element: Node<'t>, text: &str) -> Role<'t> {
     let Some(keyed) = keyed.filter(|keyed| keyed.child(0).is_some_and(|first| first.id() == element.id())) else {
         return Role::Refers(Form::Plain);
     };
-    // The type of an inner literal may be left out.
-    let literal = keyed.parent().and_then(|body| body.parent()).filter(|literal| literal.kind() == "composite_literal");
-    let Some(of) = literal.and_then(|literal| literal.child_by_field_name("type")) else {
-        return Role::unclear("it is the key of a literal");
-    };
-    match of.kind() {
-        "map_type" | "slice_type" | "array_type" | "implicit_length_array_type" => Role::Refers(Form::Plain),
-        "struct_type" => Role::Member,
-        "type_identifier" if is_structure(root(element), text_of(of, text), text) => Role::Member,
+    let of = keyed.parent().and_then(|body| literal_type(body, text));
+    match of.map(|of| of.kind()) {
+        Some("map_type" | "slice_type" | "array_type" | "implicit_length_array_type") => Role::Refers(Form::Plain),
+        Some("struct_type") => Role::Member,
         _ => Role::unclear("it is the key of a literal"),
     }
 }
 
-/// True if the file declares a structure of that name.
-fn is_structure(root: Node<'_>, name: &str, text: &str) -> bool {
-    root.children(&mut root.walk()).filter(|node| node.kind() == "type_declaration").any(|declaration| {
-        declaration.children(&mut declaration.walk()).any(|spec| {
-            spec.child_by_field_name("name").is_some_and(|own| text_of(own, text) == name)
-                && spec.child_by_field_name("type").is_some_and(|of| of.kind() == "struct_type")
-        })
-    })
+/// The type of a literal by its body; an inner literal may leave out its type. None if the file does not tell it.
+fn literal_type<'t>(body: Node<'t>, text: &str) -> Option<Node<'t>> {
+    let parent = body.parent()?;
+    if parent.kind() == "composite_literal" {
+        return underlying(parent.child_by_field_name("type")?, text);
+    }
+    let keyed = parent.parent().filter(|above| above.kind() == "keyed_element");
+    let is_key = keyed.is_some_and(|keyed| keyed.child(0).is_some_and(|first| first.id() == parent.id()));
+    let outer = literal_type(keyed.unwrap_or(parent).parent()?, text)?;
+    let field = match outer.kind() {
+        "map_type" if is_key => "key",
+        "map_type" => "value",
+        "slice_type" | "array_type" | "implicit_length_array_type" => "element",
+        _ => return None,
+    };
+    let element = outer.child_by_field_name(field)?;
+    underlying(if element.kind() == "pointer_type" { element.named_child(0)? } else { element }, text)
+}
+
+/// The type that a name stands for, if the file declares one type of that name.
+fn underlying<'t>(of: Node<'t>, text: &str) -> Option<Node<'t>> {
+    if of.kind() != "type_identifier" {
+        return Some(of);
+    }
+    let mut open = vec![root(of)];
+    let mut found = Vec::new();
+    while let Some(node) = open.pop() {
+        let named = node.child_by_field_name("name").filter(|_| matches!(node.kind(), "type_spec" | "type_alias"));
+        if named.is_some_and(|name| text_of(name, text) == text_of(of, text)) {
+            found.push(node.child_by_field_name("type")?);
+        }
+        open.extend(node.children(&mut node.walk()));
+    }
+    match found[..] {
+        [one] if one.kind() != "type_identifier" => Some(one),
+        _ => None,
+    }
 }
 
 /// True for the type of a field without a name.
@@ -227,7 +249,11 @@ fn assigned(node: Node<'_>) -> Role<'_> {
         "short_var_declaration" | "range_clause" | "receive_statement" => {
             (is_field(statement, at, "left") && makes(statement), statement.end_byte())
         }
-        "type_switch_statement" => (is_field(statement, at, "alias"), at.end_byte()),
+        // The value is read before each clause has a variable of its own.
+        "type_switch_statement" => {
+            let value = statement.child_by_field_name("value");
+            (is_field(statement, at, "alias"), value.map_or(at.end_byte(), |value| value.end_byte()))
+        }
         _ => (false, 0),
     };
     if !is_new {

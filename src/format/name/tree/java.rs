@@ -1,7 +1,5 @@
 //! The scopes of Java.
 
-use std::ops::Range;
-
 use tree_sitter::Node;
 
 use super::{Declaration, Role, Rules, around, is_field, root, text_of};
@@ -79,7 +77,7 @@ impl Rules for Java {
         false
     }
 
-    fn obstacle(&self, _: &str, _: &str, _: &Range<usize>) -> Option<&'static str> {
+    fn obstacle(&self, _: &str, _: &str, _: Node<'_>) -> Option<&'static str> {
         None
     }
 

@@ -103,8 +103,8 @@ pub trait Rules {
     /// True if a node is a function for the rule above.
     fn is_function(&self, node: Node<'_>) -> bool;
 
-    /// A reason against any renaming of a binding with these bytes of scope.
-    fn obstacle(&self, text: &str, name: &str, scope: &Range<usize>) -> Option<&'static str>;
+    /// A reason against any renaming of a binding of that scope.
+    fn obstacle(&self, text: &str, name: &str, scope: Node<'_>) -> Option<&'static str>;
 
     /// A reason against the new name at a place, by the text before it.
     fn objection(&self, before: &str, to: &str) -> Option<&'static str>;
@@ -116,6 +116,11 @@ pub trait Rules {
 
     /// True if a string that a node belongs to can't be a name that code looks up.
     fn is_inert(&self, _: Node<'_>, _: &str) -> bool {
+        false
+    }
+
+    /// True if only code that computes names could look up a string that a node belongs to.
+    fn is_data(&self, _: Node<'_>, _: &str) -> bool {
         false
     }
 
@@ -259,12 +264,12 @@ impl<'s, 't> Resolution<'s, 't> {
         places.filter_map(token).collect()
     }
 
-    /// The words of strings that are no data which code looks up.
-    fn inert(&self, name: &str) -> Vec<usize> {
+    /// The words of strings for which a test of the language holds.
+    fn words(&self, name: &str, test: fn(&dyn Rules, Node<'_>, &str) -> bool) -> Vec<usize> {
         let places = Word::new(name).places(self.language, self.text).into_iter();
         let node = |range: &Range<usize>| self.root.descendant_for_byte_range(range.start, range.end);
-        let is_inert = |range: &Range<usize>| node(range).is_some_and(|node| self.rules.is_inert(node, self.text));
-        places.filter(is_inert).map(|range| range.start).collect()
+        let holds = |range: &Range<usize>| node(range).is_some_and(|node| test(self.rules, node, self.text));
+        places.filter(holds).map(|range| range.start).collect()
     }
 
     fn role(&self, token: &Token<'t>) -> Role<'t> {
@@ -371,7 +376,8 @@ impl<'s, 't> Resolution<'s, 't> {
         self.loose
             .extend(keywords.into_iter().map(|(range, function)| Loose { range, meaning: Meaning::Keyword(function) }));
         self.loose.sort_by_key(|loose| loose.range.start);
-        facts.inert = self.inert(change.from);
+        facts.inert = self.words(change.from, |rules, node, text| rules.is_inert(node, text));
+        facts.data = self.words(change.from, |rules, node, text| rules.is_data(node, text));
         facts.loose = self.loose;
         (facts.taken, facts.compared) = (taken.first().copied(), compared);
         (facts.package, facts.stars) = self.rules.file(self.root, self.text);
@@ -397,7 +403,7 @@ impl<'s, 't> Resolution<'s, 't> {
             }
             () => declaration
                 .obstacle
-                .or_else(|| self.rules.obstacle(self.text, change.from, &scope))
+                .or_else(|| self.rules.obstacle(self.text, change.from, declaration.scope))
                 .map(|reason| (declared, reason))
                 .or_else(|| {
                     let objects = |site: &Site| {

@@ -34,9 +34,12 @@ impl Rules for Python {
                 let kind = if parent.kind() == "class_definition" { Kind::Class } else { Kind::Function };
                 bound(parent, node, text, kind)
             }
+            "dotted_name" if parent.child_count() == 1 && of_kind(parent.parent(), "class_pattern") => {
+                Role::Refers(Form::Plain)
+            }
             "dotted_name" | "aliased_import" | "relative_import" => import(parent, node, text),
             "global_statement" => bound(node, node, text, Kind::Variable),
-            "nonlocal_statement" => Role::unclear("`nonlocal` binds it elsewhere"),
+            "nonlocal_statement" => bound(node, node, text, Kind::Variable),
             "type_parameter" | "type" if around(node, declares_type).is_some() => {
                 Role::unclear("it is a parameter of types")
             }
@@ -70,12 +73,14 @@ impl Rules for Python {
         matches!(node.kind(), "function_definition" | "lambda") || COMPREHENSIONS.contains(&node.kind())
     }
 
-    fn obstacle(&self, text: &str, name: &str, scope: &Range<usize>) -> Option<&'static str> {
-        let within = &text[scope.clone()];
+    fn obstacle(&self, text: &str, name: &str, scope: Node<'_>) -> Option<&'static str> {
+        let range = scope.byte_range();
+        let within = &text[range.clone()];
         let may_find = |call: &&str| {
             let begins = |at: usize| !within[..at].ends_with(|c: char| word::continues(c) || c == '.');
             let found = |at: usize| looked_up(&within[at + call.len()..], name);
-            within.match_indices(*call).any(|(at, _)| begins(at) && found(at))
+            let reaches = |at: usize| reaches(scope, call, range.start + at);
+            within.match_indices(*call).any(|(at, _)| begins(at) && found(at) && reaches(at))
         };
         if ["locals()", "globals()", "vars()", "eval(", "exec("].iter().any(may_find) {
             return Some("its scope looks names up as texts");
@@ -83,8 +88,8 @@ impl Rules for Python {
         name.starts_with("__").then_some("names with two underscores have a meaning of their own")
     }
 
-    fn objection(&self, _: &str, _: &str) -> Option<&'static str> {
-        None
+    fn objection(&self, _: &str, to: &str) -> Option<&'static str> {
+        to.starts_with("__").then_some("within a class, a name with two underscores is another name")
     }
 
     fn refers(&self, node: Node<'_>, place: &Range<usize>, text: &str) -> bool {
@@ -93,6 +98,10 @@ impl Rules for Python {
 
     fn is_inert(&self, node: Node<'_>, text: &str) -> bool {
         python_text::is_inert(node, text)
+    }
+
+    fn is_data(&self, node: Node<'_>, text: &str) -> bool {
+        python_text::is_data(node, text)
     }
 
     fn imported(&self, node: Node<'_>, text: &str) -> Option<Origin> {
@@ -141,6 +150,22 @@ fn looked_up(after: &str, name: &str) -> bool {
     }
 }
 
+/// True if a call at a byte may see the names of a scope: `locals()` sees those of its own function and of functions around it.
+fn reaches(scope: Node<'_>, call: &str, at: usize) -> bool {
+    match call {
+        "globals()" => scope.kind() == "module",
+        "locals()" | "vars()" => {
+            let node = root(scope).descendant_for_byte_range(at, at);
+            let is_own =
+                |n: Node<'_>| matches!(n.kind(), "function_definition" | "class_definition" | "lambda" | "module");
+            let own = node.and_then(|node| around(node, is_own));
+            let is_function = scope.kind() != "module" && scope.kind() != "class_definition";
+            own.is_none_or(|own| is_function || own.id() == scope.id())
+        }
+        _ => true,
+    }
+}
+
 /// The scope that binds names which are assigned at a node.
 fn scope<'t>(node: Node<'t>, skips_comprehensions: bool) -> Node<'t> {
     let is_scope = |n: Node<'t>| {
@@ -153,14 +178,96 @@ fn scope<'t>(node: Node<'t>, skips_comprehensions: bool) -> Node<'t> {
 /// The declaration of a name that is assigned at a node.
 fn bound<'t>(at: Node<'t>, name: Node<'t>, text: &str, kind: Kind) -> Role<'t> {
     let mut scope = scope(at, true);
-    if scope.kind() != "module" && declares(scope, "global_statement", text_of(name, text), text) {
+    let own = text_of(name, text);
+    if scope.kind() != "module" && declares(scope, "global_statement", own, text) {
         scope = root(at);
+    } else if scope.kind() != "module" && declares(scope, "nonlocal_statement", own, text) {
+        match beyond(scope, own, text) {
+            Some(function) => scope = function,
+            None => return Role::unclear("`nonlocal` binds it elsewhere"),
+        }
     }
     let mut declaration = Declaration::new(scope, kind, reach(scope));
     if scope.kind() == "class_definition" {
         declaration.unclear = Some("it is a member of a class");
+        // Until then the body reads the name of the module.
+        match bound_from(scope, at) {
+            Some(from) => return Role::Declares(declaration.seen(from..usize::MAX)),
+            None => return Role::unclear("a class may bind it, or read it from around the class"),
+        }
     }
     Role::Declares(declaration)
+}
+
+/// The byte from which on a class has a name that a node of its body binds; none if a branch binds it, or if the node reads it first.
+fn bound_from(class: Node<'_>, at: Node<'_>) -> Option<usize> {
+    const PLAIN: &[&str] = &[
+        "aliased_import",
+        "as_pattern",
+        "assignment",
+        "decorated_definition",
+        "dotted_name",
+        "expression_statement",
+        "for_statement",
+        "import_from_statement",
+        "import_statement",
+        "with_clause",
+        "with_item",
+        "with_statement",
+    ];
+    let mut child = at;
+    loop {
+        let parent = child.parent()?;
+        match parent.kind() {
+            "block" if parent.parent().is_some_and(|above| above.id() == class.id()) => break,
+            kind if PLAIN.contains(&kind) => child = parent,
+            _ => return None,
+        }
+    }
+    match at.kind() {
+        "augmented_assignment" => None,
+        "for_statement" => at.child_by_field_name("right").map(|right| right.end_byte()),
+        _ => Some(at.end_byte()),
+    }
+}
+
+/// The function around another one that binds a name which that one declares as `nonlocal`.
+fn beyond<'t>(function: Node<'t>, name: &str, text: &str) -> Option<Node<'t>> {
+    let mut at = function;
+    loop {
+        at = around(at, |node| matches!(node.kind(), "function_definition" | "lambda"))?;
+        if !declares(at, "nonlocal_statement", name, text) && binds(at, name, text) {
+            return Some(at);
+        }
+    }
+}
+
+/// True if a function itself, and no function within, binds a name.
+fn binds(function: Node<'_>, name: &str, text: &str) -> bool {
+    let mut open = vec![function];
+    while let Some(node) = open.pop() {
+        for child in node.children(&mut node.walk()) {
+            let is_scope = matches!(child.kind(), "function_definition" | "class_definition" | "lambda");
+            let named = if is_scope { child.child_by_field_name("name") } else { Some(child) };
+            let is_bound = named.is_some_and(|named| {
+                named.kind() == "identifier"
+                    && text_of(named, text) == name
+                    && matches!(Python.role(named, text), Role::Declares(own) if own.scope.id() == function.id())
+            });
+            if is_bound {
+                return true;
+            }
+            if !is_scope {
+                open.push(child);
+            }
+        }
+    }
+    false
+}
+
+/// True for a node of that kind.
+fn of_kind(node: Option<Node<'_>>, kind: &str) -> bool {
+    node.is_some_and(|node| node.kind() == kind)
 }
 
 fn reach(scope: Node<'_>) -> Reach {
@@ -228,7 +335,8 @@ fn import<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
                 let origin = Origin { module: text_of(module, text).to_owned(), name: imported.to_owned() };
                 Role::Declares(Declaration { reach: Reach::Imported(origin), ..declaration })
             }
-            (own, _) => own.local(),
+            // Other files reach it as a member of this module.
+            (own, _) => own,
         };
     }
     let is_module = module.is_some_and(|module| module.byte_range().contains(&node.start_byte()));
@@ -245,16 +353,6 @@ fn import<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
             Role::Declares(Declaration { reach: Reach::Imported(origin), form: Form::Import, ..declaration })
         }
         other => other,
-    }
-}
-
-impl Role<'_> {
-    /// The same role, without other files that could name it.
-    fn local(self) -> Self {
-        match self {
-            Role::Declares(declaration) => Role::Declares(Declaration { reach: Reach::Local, ..declaration }),
-            other => other,
-        }
     }
 }
 

@@ -181,3 +181,169 @@ fn is_cast(called: &str, root: Node<'_>, text: &str) -> bool {
             false => matches!(module, "typing.cast" | "typing_extensions.cast"),
         }
 }
+
+/// Functions of Python that look up no name which they get as an argument.
+const PLAIN_FUNCTIONS: &[&str] = &[
+    "ArithmeticError",
+    "AssertionError",
+    "Exception",
+    "IndexError",
+    "KeyError",
+    "LookupError",
+    "NotImplementedError",
+    "OSError",
+    "RuntimeError",
+    "StopIteration",
+    "SystemExit",
+    "TypeError",
+    "ValueError",
+    "all",
+    "any",
+    "bytes",
+    "dict",
+    "enumerate",
+    "float",
+    "format",
+    "frozenset",
+    "input",
+    "int",
+    "iter",
+    "len",
+    "list",
+    "max",
+    "min",
+    "next",
+    "open",
+    "ord",
+    "print",
+    "repr",
+    "reversed",
+    "set",
+    "sorted",
+    "str",
+    "sum",
+    "tuple",
+    "zip",
+];
+
+/// Methods of texts, collections, loggers and test cases, which look up no name that they get as an argument.
+const PLAIN_METHODS: &[&str] = &[
+    "add",
+    "append",
+    "assertEqual",
+    "assertIn",
+    "assertNotEqual",
+    "assertNotIn",
+    "count",
+    "critical",
+    "debug",
+    "discard",
+    "encode",
+    "endswith",
+    "error",
+    "exception",
+    "extend",
+    "find",
+    "format",
+    "get",
+    "index",
+    "info",
+    "insert",
+    "join",
+    "log",
+    "partition",
+    "pop",
+    "remove",
+    "removeprefix",
+    "removesuffix",
+    "replace",
+    "rfind",
+    "rpartition",
+    "rsplit",
+    "setdefault",
+    "split",
+    "startswith",
+    "strip",
+    "update",
+    "warning",
+    "write",
+];
+
+/// Nodes through which a value reaches the place that uses it.
+const CARRIERS: &[&str] = &[
+    "binary_operator",
+    "boolean_operator",
+    "conditional_expression",
+    "dictionary",
+    "expression_list",
+    "keyword_argument",
+    "list",
+    "pair",
+    "parenthesized_expression",
+    "set",
+    "tuple",
+];
+
+/// Nodes in which a value stays data, as far as no code computes names.
+const USES: &[&str] = &[
+    "assert_statement",
+    "augmented_assignment",
+    "case_pattern",
+    "comparison_operator",
+    "default_parameter",
+    "dict_pattern",
+    "elif_clause",
+    "expression_statement",
+    "for_in_clause",
+    "for_statement",
+    "if_clause",
+    "if_statement",
+    "interpolation",
+    "lambda",
+    "list_comprehension",
+    "return_statement",
+    "typed_default_parameter",
+    "while_statement",
+    "yield",
+];
+
+/// True if only code that computes names could look up a string: it is compared, printed, stored, or the key of a value.
+pub(super) fn is_data(node: Node<'_>, text: &str) -> bool {
+    let Some(string) = plain(node) else { return false };
+    let mut at = string;
+    while let Some(parent) = at.parent() {
+        match parent.kind() {
+            kind if CARRIERS.contains(&kind) => at = parent,
+            kind if USES.contains(&kind) => return true,
+            "subscript" if is_field(parent, at, "value") => at = parent,
+            "subscript" => {
+                let value = parent.child_by_field_name("value").map_or("", |value| text_of(value, text));
+                return !NAMESPACES.iter().any(|way| value.contains(way));
+            }
+            "assignment" => {
+                let left = parent.child_by_field_name("left").map_or("", |left| text_of(left, text));
+                return is_field(parent, at, "right") && !last(left).starts_with("__");
+            }
+            "argument_list" => return parent.parent().is_some_and(|call| keeps_data(call, text)),
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// True for a call of a function or method that looks up no name which it gets as an argument.
+fn keeps_data(call: Node<'_>, text: &str) -> bool {
+    let Some(function) = call.child_by_field_name("function").filter(|_| CALLS.contains(&call.kind())) else {
+        return false;
+    };
+    let name = text_of(function, text);
+    match function.kind() {
+        "identifier" => PLAIN_FUNCTIONS.contains(&name),
+        "attribute" => {
+            let object = function.child_by_field_name("object");
+            let object = object.map_or("", |object| text_of(object, text));
+            PLAIN_METHODS.contains(&last(name)) && !NAMESPACES.iter().any(|way| object.contains(way))
+        }
+        _ => false,
+    }
+}

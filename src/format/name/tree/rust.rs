@@ -97,8 +97,8 @@ impl Rules for Rust {
         false
     }
 
-    fn obstacle(&self, text: &str, name: &str, scope: &Range<usize>) -> Option<&'static str> {
-        let within = &text[scope.clone()];
+    fn obstacle(&self, text: &str, name: &str, scope: Node<'_>) -> Option<&'static str> {
+        let within = &text[scope.byte_range()];
         let is_captured = |(at, _): (usize, &str)| captures(&within[..at], &within[at + name.len()..]);
         if within.match_indices(name).any(is_captured) {
             return Some("a format string may capture it");

@@ -11,7 +11,11 @@ use super::{
 };
 use crate::contract::Finding;
 use base::{error::Error, language::Language, path::RepoPath};
-use format::name::word::{self, Word};
+use format::name::{
+    facts::{Group, Kind},
+    token::Class,
+    word::{self, Word},
+};
 use system::workspace;
 
 /// Larger files are not read, in bytes.
@@ -19,13 +23,68 @@ const LARGEST: u64 = 64 << 20;
 
 /// File extensions of code that no engine reads, by language family.
 const UNREAD: &[(Family, &[&str])] = &[
-    (Family::Python, &["ipynb", "pxd", "pxi", "pyx"]),
+    (Family::Python, &["ipynb", "joblib", "pickle", "pkl", "pxd", "pxi", "pyx"]),
     (Family::Script, &["astro", "coffee", "ejs", "mdx", "svelte", "vue"]),
 ];
 
 /// The separators between a module and a name that it declares.
 const SEPARATORS: &[(Family, &[&str])] =
     &[(Family::Go, &["."]), (Family::Python, &[".", ":"]), (Family::Rust, &["::"]), (Family::Script, &[])];
+
+/// Words of code that reads the names of functions and types, by which data may name them.
+const REFLECTING: &[(Family, &[&str])] = &[
+    (Family::Go, &["%T", "reflect."]),
+    (Family::Python, &[".__name__", ".__qualname__"]),
+    (Family::Rust, &["type_name"]),
+    (
+        Family::Script,
+        &[
+            "callback.name",
+            "cls.name",
+            "constructor.name",
+            "ctor.name",
+            "fn.name",
+            "func.name",
+            "handler.name",
+            "target.name",
+        ],
+    ),
+];
+
+/// Refuses scripts with the name of a class or a function as data, if code reads such names.
+pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refusal) -> Result<(), Error> {
+    if home.family() != Family::Script || !matches!(group.kind, Kind::Class | Kind::Function) {
+        return Ok(());
+    }
+    let mut quoted = Vec::new();
+    for page in world.pages()?.filter(|page| page.family() == Family::Script) {
+        let strings = page.tokens.iter().filter(|token| token.class == Class::Strings);
+        quoted.extend(strings.filter(|token| is_quoted(&page.text, &token.range)).map(|token| (page, token)));
+    }
+    if !quoted.is_empty() && reflects(world, Family::Script)? {
+        for (page, token) in quoted {
+            refusal.add_lasting(
+                page,
+                token.range.start,
+                (UNKNOWN, "a string has it, and code reads the names of classes"),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// True if code of a family reads the names of functions and types.
+fn reflects(world: &World<'_>, family: Family) -> Result<bool, Error> {
+    let words = REFLECTING.iter().find(|(of, _)| *of == family).map_or(&[][..], |(_, words)| words);
+    let has_one = |bytes: &[u8]| words.iter().any(|word| memchr::memmem::find(bytes, word.as_bytes()).is_some());
+    Ok(world.map_files(family, &|_, bytes| Ok(has_one(bytes)))?.into_iter().any(|(_, has_one)| has_one))
+}
+
+/// True if a word stands between quotes.
+fn is_quoted(text: &str, at: &Range<usize>) -> bool {
+    let quotes = ['"', '\'', '`'];
+    text[..at.start].ends_with(quotes) && text[at.end..].starts_with(quotes)
+}
 
 /// The meaning of a name in such a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,6 +93,8 @@ enum Named {
     Code,
     /// A path of the module and the name.
     Path,
+    /// A text in quotes.
+    Quoted,
     /// The word alone.
     Word,
     /// Nothing is known: the file is too large, or can't be read.
@@ -71,28 +132,36 @@ pub(super) fn judge(
         let text = &*String::from_utf8_lossy(buffer);
         let places = word.places(Language::TypeScript, text);
         let path_at = places.iter().find(|at| is_path(text, at, &module, (family, separators)));
-        let named = match (is_unread(path), path_at) {
-            (true, _) => Named::Code,
-            (false, Some(_)) => Named::Path,
-            (false, None) => Named::Word,
+        let quoted_at = places.iter().find(|at| is_quoted(text, at));
+        let named = match (is_unread(path), path_at, quoted_at) {
+            (true, ..) => Named::Code,
+            (false, Some(_), _) => Named::Path,
+            (false, None, Some(_)) => Named::Quoted,
+            (false, None, None) => Named::Word,
         };
-        let at = path_at.or(places.first()).map(|at| at.start);
+        let at = path_at.or(quoted_at).or(places.first()).map(|at| at.start);
         Ok::<_, Error>(at.map(|at| (named, 1 + text[..at].matches('\n').count() as u64)))
     });
+    let reflects = reflects(world, family)?;
     for (path, found) in paths.iter().zip(found) {
         let Some((named, line)) = found? else { continue };
+        let is_read_back = reflects && named == Named::Quoted;
         let is_code = named == Named::Code || named == Named::Unread && is_unread(path);
         let reason = match named {
             Named::Code => "its scripts are not read, and it has the name".to_owned(),
-            Named::Path => format!("it names `{from}` of its module, and is not read"),
-            Named::Word => format!("it mentions `{from}`, and is not read"),
+            Named::Path => format!("it names `{from}` of its module, and no engine reads it"),
+            Named::Quoted if reflects => {
+                format!("it has `{from}` as data, and code reads the names of functions or types")
+            }
+            Named::Quoted | Named::Word => format!("it mentions `{from}`, and no engine reads it"),
             Named::Unread => format!("it can't be read, and may name `{from}`"),
         };
-        let kind = if named == Named::Word { "mention" } else { UNKNOWN };
+        let is_mention = matches!(named, Named::Quoted | Named::Word) && !is_read_back;
+        let kind = if is_mention { "mention" } else { UNKNOWN };
         let (place, candidates) = (String::new(), Vec::new());
         let finding =
             Finding { path: path.clone(), line: Some(line), place, kind: kind.to_owned(), reason, candidates };
-        if is_code || named == Named::Path && mentions == Mentions::Refuse {
+        if is_code || (is_read_back || named == Named::Path) && mentions == Mentions::Refuse {
             refusal.add_finding(finding);
         } else {
             places.mentions.push(finding);

@@ -9,7 +9,7 @@ use super::{
     world::World,
 };
 use base::error::Error;
-use format::name::facts::{Export, Origin, Reach};
+use format::name::facts::{Export, Group, Kind, Origin, Reach};
 
 /// The endings of scripts, in the order in which a module without ending is looked for.
 const SCRIPTS: &[&str] = &[".ts", ".tsx", ".d.ts", ".d.mts", ".d.cts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"];
@@ -124,7 +124,21 @@ fn python_module(world: &World<'_>, from: &str, module: &str) -> Result<End, Err
         ends.into_iter().any(|above| python_file(paths, from, above) != End::Elsewhere)
     };
     let is_own = module.starts_with('.') || is_within();
-    Ok(if end == End::Elsewhere && is_own { End::Unknown } else { end })
+    let is_doubtful = end == End::Elsewhere && is_own && !is_declared(world, from, module);
+    Ok(if is_doubtful { End::Unknown } else { end })
+}
+
+/// True if a path of Python leads into a class or a function that a module of the workspace declares.
+fn is_declared(world: &World<'_>, from: &str, path: &str) -> bool {
+    let Ok(paths) = world.paths() else { return false };
+    let splits = path.rmatch_indices('.').map(|(at, _)| (&path[..at], path[at + 1..].split('.').next().unwrap_or("")));
+    let mut modules = splits.filter_map(|(module, name)| match python_file(paths, from, module) {
+        End::File(file) => Some((file, name)),
+        End::Elsewhere | End::Unknown => None,
+    });
+    let Some(facts) = modules.next().and_then(|(file, name)| world.facts(&file, name)) else { return false };
+    let is_own = |group: &Group| group.reach == Reach::Exported && matches!(group.kind, Kind::Class | Kind::Function);
+    !facts.groups.is_empty() && facts.groups.iter().all(is_own)
 }
 
 /// True if an import of Python takes a module out of its package.

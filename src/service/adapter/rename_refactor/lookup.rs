@@ -1,5 +1,7 @@
 //! Names that code looks up while it runs: strings that are a name, and strings of which a name is built.
 
+use memchr::memmem;
+
 use super::{
     link,
     page::{Family, Page},
@@ -13,9 +15,10 @@ use format::{
     code::tree,
     name::{
         built,
-        facts::{Group, Origin, Reach},
+        facts::{Group, Kind, Origin, Reach},
         token::{Class, Token},
         tree::captures,
+        word,
     },
 };
 
@@ -44,21 +47,28 @@ const COLLECTED: &[(Family, &str, &str)] = &[
     (Family::Python, "test", "test"),
 ];
 
-/// The strings of a file by which code may look for the name. Those that are places of a binding are code themselves. `is_shared`
-/// is true for a thing that is no parameter: then the names that a test runner gives to parameters are others.
-pub(super) fn texts(page: &Page, is_shared: bool) -> impl Iterator<Item = &Token> {
+/// The strings of a file by which code may look for the name. Those that are places of a binding are code themselves. `is_sought`
+/// is false if no code looks for names in data.
+pub(super) fn texts(page: &Page, is_sought: bool) -> impl Iterator<Item = &Token> {
     let facts = page.facts.as_ref().ok();
     let is_code = move |token: &&Token| {
         let at = token.range.start;
         facts.is_some_and(|facts| {
             let mut sites = facts.groups.iter().flat_map(|group| &group.sites);
-            sites.any(|site| site.range.start == at) || is_shared && facts.inert.contains(&at)
+            sites.any(|site| site.range.start == at)
+                || facts.inert.contains(&at)
+                || !is_sought && facts.data.contains(&at) && is_whole(&page.text, token)
         })
     };
     let strings = page.tokens.iter().filter(|token| token.class == Class::Strings);
     let tests = [looks_like_code, shows, is_program];
     let may_name = move |token: &&Token| tests.iter().any(|test| test(&page.text, token));
     strings.filter(move |token| may_name(token) && !is_code(token))
+}
+
+/// True if a word is all that its string has.
+fn is_whole(text: &str, word: &Token) -> bool {
+    text[word.around.clone()].trim_matches(['"', '\'', '`']) == &text[word.range.clone()]
 }
 
 /// True if the string around a word is a program that imports it, or that names it as a member of what it imports.
@@ -80,11 +90,54 @@ pub(super) fn examples(world: &World<'_>, comments: Comments, refusal: &mut Refu
     Ok(())
 }
 
+/// Refuses names of scripts that comments import, as `import("./m").Name` of a type, unless words of comments are renamed too.
+pub(super) fn documented(world: &World<'_>, comments: Comments, refusal: &mut Refusal) -> Result<(), Error> {
+    let is_kept = |page: &&Page| !(comments == Comments::All(true) && page.is_target);
+    for page in world.pages()?.filter(|page| page.family() == Family::Script).filter(is_kept) {
+        for word in page.tokens.iter().filter(|token| token.class == Class::Comments) {
+            let before = &page.text[word.around.start..word.range.start];
+            let is_imported = ["').", "\")."].iter().any(|end| before.ends_with(end)) && before.contains("import(");
+            if is_imported || before.ends_with("@import { ") {
+                refusal.add_lasting(
+                    page,
+                    word.range.start,
+                    (UNKNOWN, "a comment imports it; rename words of comments too"),
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
 /// True if a word stands in a line of a doctest of Python.
 fn is_doctest(text: &str, word: &Token) -> bool {
     let line = text[..word.range.start].rfind('\n').map_or(0, |end| end + 1).max(word.around.start);
     let line = text[line..word.range.start].trim_start();
     [">>> ", "... "].iter().any(|prompt| line.starts_with(prompt)) && text[word.around.clone()].contains(">>> ")
+}
+
+/// Refuses Go names that directives of other files or the names of examples tie to a thing: `//go:linkname` and `ExampleName`.
+pub(super) fn tied(world: &World<'_>, home: &Page, refusal: &mut Refusal) -> Result<(), Error> {
+    let from = world.change.from;
+    let example = format!("func Example{from}");
+    let read = world.map_files(Family::Go, &|path: &RepoPath, bytes: &[u8]| {
+        let has_example = memmem::find(bytes, example.as_bytes())
+            .is_some_and(|at| matches!(bytes.get(at + example.len()), Some(b'(' | b'_')));
+        Ok(path.ends_with("_test.go") && has_example)
+    })?;
+    for (path, _) in read.into_iter().filter(|(_, is_tied)| *is_tied) {
+        refusal.add_file(&path, (UNKNOWN, "the name of an example has it"))?;
+    }
+    for page in world.pages()?.filter(|page| page.family() == Family::Go && page.path != home.path) {
+        let is_named = |word: &&Token| {
+            let line = page.text[..word.range.start].rsplit('\n').next().unwrap_or_default();
+            word.class == Class::Comments && line.starts_with("//go:linkname")
+        };
+        if let Some(word) = page.tokens.iter().find(is_named) {
+            refusal.add_lasting(page, word.range.start, (UNKNOWN, "a directive in a comment names it"));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a new name with which a test runner would find a thing that it did not find, or the other way round.
@@ -180,6 +233,61 @@ fn is_example(text: &str, word: &Token) -> bool {
     let before = &text[..word.range.start];
     let fences = before.lines().rev().take_while(is_documentation).filter(|line| line.contains("```")).count();
     fences % 2 == 1
+}
+
+/// Base classes of Python that register no class by its name.
+const PLAIN_BASES: &[&str] = &[
+    "",
+    "Exception",
+    "KeyError",
+    "LookupError",
+    "NamedTuple",
+    "OSError",
+    "RuntimeError",
+    "TypeError",
+    "ValueError",
+    "object",
+];
+
+/// True if code may look up the thing by its name in data: code computes names, or a library may register the thing by its name. It
+/// may register what is decorated, what inherits from a class, and what is a value.
+pub(super) fn may_look_up(world: &World<'_>, (home, group): (&Page, &Group)) -> Result<bool, Error> {
+    let rest = &home.text[group.declared + world.change.from.len()..];
+    let bases = rest.strip_prefix('(').map_or("", |rest| rest.split(')').next().unwrap_or_default());
+    let has_name = matches!(group.kind, Kind::Class | Kind::Function);
+    let line = home.text[..group.declared].rfind('\n').unwrap_or(0);
+    let above = home.text[..line].trim_end().rsplit('\n').next().unwrap_or_default();
+    let is_decorated = above.starts_with(['@', ')']);
+    let inherits = group.kind == Kind::Class && !bases.split(',').all(|base| PLAIN_BASES.contains(&base.trim()));
+    if has_name && (is_decorated || inherits) {
+        return Ok(true);
+    }
+    let is_value = |page: &Page, token: &Token| {
+        let before = page.text[..token.range.start].trim_end();
+        let after = page.text[token.range.end..].trim_start();
+        let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
+        let is_import = line.starts_with("from ") || line.starts_with("import ");
+        let is_result = before.ends_with("return") || before.ends_with("yield");
+        let before = before.trim_end_matches(|c| word::continues(c) || c == '.');
+        token.class == Class::Code
+            && !is_import
+            && (is_result || before.ends_with(['(', ',', '=', '[', '{', ':']))
+            && after.starts_with([')', ',', ']', '}', '\n'])
+    };
+    let mut pages = world.pages()?.filter(|page| page.family() == Family::Python);
+    let is_passed = has_name && pages.any(|page| page.tokens.iter().any(|token| is_value(page, token)));
+    Ok(is_passed || computes(world)?)
+}
+
+/// True if code of Python may look up names that it computes.
+fn computes(world: &World<'_>) -> Result<bool, Error> {
+    let read = world.map_files(Family::Python, &|path: &RepoPath, bytes: &[u8]| {
+        let Ok(text) = std::str::from_utf8(bytes) else { return Ok(true) };
+        let language = Language::of_path(path).filter(|_| built::may_compute(text));
+        let Some(language) = language else { return Ok(false) };
+        Ok(built::computes(&tree::parse(language, text, &|| world.deadline.check(world.ctx))?, text))
+    })?;
+    Ok(read.into_iter().any(|(_, computes)| computes))
 }
 
 /// The files that look up names which they build, and that may build this one.

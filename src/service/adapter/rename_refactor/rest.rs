@@ -133,7 +133,10 @@ impl Shared<'_, '_> {
     fn twins(&self, home: &Page, declared: usize, refusal: &mut Refusal) -> Result<(), Error> {
         let world = self.world;
         for twin in link::twins(world.paths()?, &home.path) {
-            if link::exported(world, End::File(twin.clone()), world.change.from)? != End::Elsewhere {
+            // An older module exports by an assignment.
+            let has_it = world.page(twin).is_some_and(Page::is_in_code)
+                || link::exported(world, End::File(twin.clone()), world.change.from)? != End::Elsewhere;
+            if has_it {
                 let reason = format!("`{twin}` has it too, and programs may take that file for this one");
                 refusal.add(home, declared, (UNKNOWN, &reason));
             }

@@ -99,8 +99,7 @@ pub(super) fn token<'w>(
             .hint("columns count characters from 1")
     };
     let Some(page) = world.page(path) else {
-        let is_done = world.is_surveyed(path) && has_new_name(world, path, (line, column));
-        return if is_done { Ok(None) } else { page(world, path).map(|_| None) };
+        return if world.is_surveyed(path) { Ok(None) } else { page(world, path).map(|_| None) };
     };
     let at = page.byte(line, column).ok_or_else(no_token)?;
     let token = page.tokens.iter().find(|token| token.range.start <= at && at < token.range.end);
@@ -313,9 +312,10 @@ impl Search<'_, '_> {
         if page.family() == Family::Rust && matches!(group.kind, Kind::Parameter | Kind::Variable) {
             lookup::compared(world, page, group, &mut self.refusal)?;
         }
+        foreign::read_back(world, (page, group), &mut self.refusal)?;
         if let Reach::Named(owner) = &group.reach {
             argument::judge(world, (page, owner), (&mut self.places, &mut self.refusal))?;
-            self.texts(Family::Python, false)?;
+            lookup::examples(world, self.comments, &mut self.refusal)?;
         }
         Ok(())
     }
@@ -335,19 +335,21 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Refuses strings that are the name, by which code may look for it. `is_shared` is false for a parameter.
-    fn texts(&mut self, family: Family, is_shared: bool) -> Result<(), Error> {
-        let is_kept = |page: &&Page| !(self.strings && page.is_target);
-        for page in self.world.pages()?.filter(|page| page.family() == family).filter(is_kept) {
-            for token in lookup::texts(page, is_shared) {
+    /// Refuses strings that are the name, by which code may look for it.
+    fn texts(&mut self, home: (&Page, &Group)) -> Result<(), Error> {
+        let world = self.world;
+        let is_kept = |page: &&Page| page.family() == Family::Python && !(self.strings && page.is_target);
+        let pages: Vec<&Page> = world.pages()?.filter(is_kept).collect();
+        let has_texts = pages.iter().any(|page| lookup::texts(page, true).next().is_some());
+        let is_sought = has_texts && lookup::may_look_up(world, home)?;
+        for page in pages {
+            for token in lookup::texts(page, is_sought) {
                 self.refusal.add_lasting(page, token.range.start, (UNKNOWN, lookup::NAMED));
             }
         }
-        lookup::examples(self.world, self.comments, &mut self.refusal)?;
-        if is_shared {
-            for path in lookup::building(self.world, family)? {
-                self.refusal.add_file(&path, (UNKNOWN, lookup::BUILT))?;
-            }
+        lookup::examples(world, self.comments, &mut self.refusal)?;
+        for path in lookup::building(world, Family::Python)? {
+            self.refusal.add_file(&path, (UNKNOWN, lookup::BUILT))?;
         }
         Ok(())
     }
@@ -370,21 +372,25 @@ impl Search<'_, '_> {
             self.refusal.add_lasting(home, group.declared, (TAKEN, "its file exports the new name already"));
         }
         match family {
-            Family::Python => self.texts(family, true)?,
-            Family::Script => self.stars(home)?,
+            Family::Python => self.texts((home, group))?,
+            Family::Script => {
+                self.stars(home)?;
+                lookup::documented(world, self.comments, &mut self.refusal)?;
+            }
             Family::Rust => lookup::named_by_texts(world, self.comments, &mut self.refusal)?,
-            Family::Go | Family::Java | Family::Other(_) => {}
+            Family::Go => lookup::tied(world, home, &mut self.refusal)?,
+            Family::Java | Family::Other(_) => {}
         }
         lookup::collected(world, (home, group), &mut self.refusal);
+        foreign::read_back(world, (home, group), &mut self.refusal)?;
         let is_global = group.reach == Reach::Global;
         foreign::judge(world, (home, is_global, self.mentions), (&mut self.places, &mut self.refusal))?;
         // Python and Rust pass on what they import, so that more files may name it then.
         let mut homes = BTreeSet::from([path.to_owned()]);
         loop {
             let before = homes.len();
-            let is_other =
-                |page: &&Page| page.family() == family && (page.path.as_str() != path || family == Family::Rust);
-            for page in world.pages()?.filter(is_other) {
+            // A file may name what it declares by its own module.
+            for page in world.pages()?.filter(|page| page.family() == family) {
                 self.other(page, (home, group), &mut homes)?;
             }
             self.passed_on(family, &mut homes)?;
@@ -463,7 +469,7 @@ impl Search<'_, '_> {
         let package = home.0.facts.as_ref().ok().and_then(|facts| facts.package.as_deref());
         for group in &facts.groups {
             if group.reach == Reach::Exported && is_same_package(home.0, page, package) && !is_home_itself
-                || group.reach == Reach::Global && home.1.reach == Reach::Global
+                || group.reach == Reach::Global && home.1.reach == Reach::Global && !is_home_itself
             {
                 self.refusal.add(
                     page,

@@ -211,7 +211,7 @@ fn arguments_of_members_are_doubt() {
 fn an_argument_and_a_key_are_no_variables() {
     let text = "old = 10\nfoo = dict(old=old)\nprint(foo['old'])\n";
     at(&[("a.py", text)], ("a.py", 1, 1), Ok(&[("a.py", "new = 10\nfoo = dict(old=new)\nprint(foo['old'])\n")]));
-    for use_of in ["foo.update(vars(m))\n", "fill(foo)\n", "def f(foo): return foo['old']\n", "foo = m\n"] {
+    for use_of in ["foo.update(vars(m))\n", "exec(s, foo)\n", "foo = globals()\n", "foo = m.__dict__\n"] {
         at(&[("a.py", &format!("{text}{use_of}"))], ("a.py", 1, 1), Err("a string names it"));
     }
     at(&[("a.py", "old = 10\nprint(globals()['old'])\n")], ("a.py", 1, 1), Err("a string names it"));
@@ -285,9 +285,64 @@ fn modules_of_python_are_looked_for_where_programs_look() {
 }
 
 #[test]
-fn keys_of_literals_without_a_type_are_no_variables_of_go() {
-    let text = "package a\n\ntype T struct{ old string }\n\nfunc f(old string) []T { return []T{{old: old}} }\n";
-    at(&[("a.go", text)], ("a.go", 5, 8), Err("the key of a literal"));
+fn keys_of_literals_of_go_are_told_by_their_types() {
+    let text = |of: &str, value: &str, own: &str| {
+        format!("package a\n\ntype T struct{{ old string }}\n\nfunc f({own} string) {of} {{ return {of}{value} }}\n")
+    };
+    for (of, before, after) in [
+        ("[]T", "{{old: old}}", "{{old: new}}"),
+        ("[]*T", "{{old: old}}", "{{old: new}}"),
+        ("map[string]T", "{old: {old: old}}", "{new: {old: new}}"),
+        ("[2]string", "{old: old}", "{new: new}"),
+        ("struct{ old string }", "{old: old}", "{old: new}"),
+    ] {
+        let after = text(of, after, "new");
+        at(&[("a.go", &text(of, before, "old"))], ("a.go", 5, 8), Ok(&[("a.go", &after)]));
+    }
+    at(&[("a.go", &text("[]U", "{{old: old}}", "old"))], ("a.go", 5, 8), Err("the key of a literal"));
+}
+
+#[test]
+fn a_switch_of_go_reads_its_value_before_it_has_a_variable() {
+    let text = "package a\n\nfunc f(v any) any {\n\tswitch old := old.(type) {\n\tcase int:\n\t\treturn old\n\t}\n\treturn 1\n}\n";
+    let new = text.replacen("switch old", "switch new", 1).replace("return old", "return new");
+    at(&[("a.go", text)], ("a.go", 4, 9), Ok(&[("a.go", &new)]));
+}
+
+#[test]
+fn classes_of_python_read_the_names_around_them_first() {
+    let text = "old = 1\n\n\nclass C:\n    old = old + 1\n    b = old\n";
+    let new = "new = 1\n\n\nclass C:\n    old = new + 1\n    b = old\n";
+    at(&[("a.py", text)], ("a.py", 1, 1), Ok(&[("a.py", new)]));
+    for body in ["    if x:\n        old = 2\n    b = old\n", "    old += 1\n"] {
+        at(&[("a.py", &format!("old = 1\n\n\nclass C:\n{body}"))], ("a.py", 1, 1), Err("may bind it, or read it"));
+    }
+}
+
+#[test]
+fn nonlocal_variables_and_class_patterns_of_python_are_followed() {
+    let text = "def f():\n    old = 1\n\n    def g():\n        nonlocal old\n        old += 1\n\n    return g, old\n";
+    at(&[("a.py", text)], ("a.py", 2, 5), Ok(&[("a.py", &text.replace("old", "new"))]));
+    let text = "class old:\n    x = 1\n\n\ndef f(s):\n    match s:\n        case old(x=1):\n            return 1\n";
+    at(&[("a.py", text)], ("a.py", 1, 7), Ok(&[("a.py", &text.replace("old", "new"))]));
+}
+
+#[test]
+fn data_of_python_is_no_name_unless_code_may_look_it_up() {
+    let own = "def old():\n    return 1\n";
+    for data in
+        ["print(\"old\")\n", "x = {\"old\": 1}\n", "if x == \"old\": pass\n", "x.get(\"old\")\n", "y = [\"old\"]\n"]
+    {
+        let expected = [("a.py", "def new():\n    return 1\n")];
+        at(&[("a.py", own), ("b.py", data)], ("a.py", 1, 5), Ok(&expected));
+        for reader in ["getattr(m, x)\n", "f.__name__\n", "import a\nregister(a.old)\n", "globals()[x]\n"] {
+            at(&[("a.py", own), ("b.py", data), ("c.py", reader)], ("a.py", 1, 5), Err("a string names it"));
+        }
+        at(&[("a.py", &format!("@app\n{own}")), ("b.py", data)], ("a.py", 2, 5), Err("a string names it"));
+    }
+    for call in ["relationship(\"old\")\n", "f(**{\"old\": 1})\n", "__all__ = [\"old\"]\n"] {
+        at(&[("a.py", own), ("b.py", call)], ("a.py", 1, 5), Err("a string names it"));
+    }
 }
 
 #[test]
