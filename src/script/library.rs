@@ -15,12 +15,13 @@ const SCHEME: &str = "nrv:";
 pub(super) const EXTENSION: &str = ".rhai";
 
 /// The version of the shipped modules, which approvals pin. It changes with their texts.
-pub const STDLIB_VERSION: &str = "4";
+pub const STDLIB_VERSION: &str = "5";
 
 /// The shipped modules by literal, sorted.
 pub const MODULES: &[(&str, &str)] = &[
     ("std/agents", include_str!("stdlib/agents.rhai")),
     ("std/assert", include_str!("stdlib/assert.rhai")),
+    ("std/checker", include_str!("stdlib/checker.rhai")),
     ("std/plan", include_str!("stdlib/plan.rhai")),
     ("std/report", include_str!("stdlib/report.rhai")),
     ("std/retry", include_str!("stdlib/retry.rhai")),

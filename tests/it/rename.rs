@@ -60,8 +60,7 @@ fn a_rename_is_the_same_with_any_number_of_threads_and_can_be_undone() {
         let canonical = site.nrv(&["runs", "show", "last", "--canonical"]).exits(0).stdout;
         records.push((canonical, std::fs::read(patch).expect("it can be read")));
         trees.push(site.tree());
-        let again = output(&site.adapt("rename_refactor", "apply", "src/**", &place()).exits(0));
-        assert_eq!(again["proposed_changes"]["files"], 0);
+        site.adapt("rename_refactor", "apply", "src/**", &place()).exits(1).says("no_match");
         assert!(site.tree() == *trees.last().expect("it was pushed"));
         site.nrv(&["rollback", "last"]).exits(0);
         assert!(site.tree() == before);
@@ -82,4 +81,46 @@ fn a_refusal_lists_the_places_and_changes_nothing() {
         "{findings:#?}"
     );
     assert!(site.tree() == before);
+}
+
+/// A tree with a function of Python, and a checker that fails without a name, or always.
+fn checked(text: &str) -> Site {
+    let site = Site::empty().policy("[[exec.allow]]\nprefix = [\"python3\", \"check.py\"]\n");
+    site.write("a.py", "def total():\n    return 1\n");
+    site.write("b.py", "from a import total\n\ntotal()\n");
+    site.write("check.py", text);
+    site.git(&["init", "-q", "-b", "main"]);
+    site.commit();
+    site.nrv(&["trust", "--yes"]).exits(0);
+    site
+}
+
+#[test]
+fn a_rename_after_which_the_checker_reports_a_new_error_is_taken_back() {
+    let by = |name: &str, status: &str| {
+        format!(
+            "import sys\nok = '{name}' in open('a.py').read()\nprint('a.py:1:5: error: ' + 'none' * ok)\nsys.exit({status})\n"
+        )
+    };
+    let line =
+        ["run", "std:rename_symbol", "--arg", "from=total", "--arg", "to=sum_of", "--arg", "glob=[ab].py", "--yes"];
+    let checker = ["--arg", "check=[\"python3\", \"check.py\"]"];
+    let site = checked(&by("def total", "not ok"));
+    let before = site.tree();
+    site.nrv(&[&line[..], &checker].concat()).exits(3).says("reports no new error, such as: a.py:1:5: error");
+    site.nrv(&[&line[..], &checker, &["--keep"]].concat()).exits(3);
+    assert!(site.tree() == before);
+    // The same error before and after is none of the rename.
+    let site = checked(&by("def", "1"));
+    site.nrv(&[&line[..], &checker].concat()).exits(0).says("2 files changed and verified by rename_refactor");
+}
+
+#[test]
+fn a_checker_that_nothing_permits_is_named() {
+    let site = checked("");
+    site.write("go.mod", "module a\n");
+    site.commit();
+    let line =
+        ["run", "std:rename_symbol", "--arg", "from=total", "--arg", "to=sum_of", "--arg", "glob=[ab].py", "--yes"];
+    site.nrv(&line).exits(0).says("lets \"go vet ./...\" judge this rename");
 }

@@ -1,6 +1,6 @@
 //! `nrv.gate.evaluate_*`: what the gates say of something that nobody does yet.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::terms::Terms;
 use base::{
@@ -11,6 +11,9 @@ use base::{
 };
 use gate::{Edit, Rules, Subject, Verdict, destructive};
 use system::{policy::Policy, workspace::View};
+
+/// The key of a reply that says if a run may start a command: the policy and the script's header allow it, and the policy is trusted.
+pub(crate) const PERMITTED: &str = "permitted";
 
 /// Returns the verdict of the gates on a command, or on the use of a tool, that a script asks about; none for another call.
 pub(crate) fn verdict(call: &Call, policy: &Policy, rules: &Rules) -> Option<Verdict> {
@@ -29,7 +32,11 @@ pub(crate) fn verdict(call: &Call, policy: &Policy, rules: &Rules) -> Option<Ver
 /// Answers what [`verdict`] is about.
 pub(crate) fn evaluate(run: &Terms<'_>, call: &Call) -> Result<Value, Error> {
     let none = || Error::new(Code::Internal, format!("`{}` asks the gates nothing", call.name()));
-    reply(&verdict(call, &run.policy, &run.rules).ok_or_else(none)?)
+    let mut reply = reply(&verdict(call, &run.policy, &run.rules).ok_or_else(none)?)?;
+    if let Call::GateEvaluateCommand { command: Command::Argv(argv) } = call {
+        reply[PERMITTED] = json!(run.policy.exec_rule(argv).is_ok() && run.context.check_trust().is_ok());
+    }
+    Ok(reply)
 }
 
 /// The file as the run sees it says what is new, and how many lines change; a caller may only say more.

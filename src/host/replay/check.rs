@@ -224,7 +224,12 @@ impl Replay<'_> {
             }
             _ => return Ok(reply),
         };
-        if same(&reply, &computed) {
+        let mut judged = reply.clone();
+        if let Some(map) = judged.as_object_mut() {
+            // The rules of commands and the trust are those of the machine on which the run was.
+            map.remove(evaluate::PERMITTED);
+        }
+        if same(&judged, &computed) {
             return Ok(reply);
         }
         let reason = format!("`{}` comes to something else than the record has", place.call.name());

@@ -12,7 +12,8 @@ use base::{
     error::{Code, Error},
 };
 
-const VERDICT: &[Field] = fields! { decision: "string", results: "array" = RESULT, code: "string?" };
+const VERDICT: &[Field] =
+    fields! { decision: "string", results: "array" = RESULT, code: "string?", permitted: "bool?" };
 
 const RESULT: &[Field] = fields! {
     decision: "string", gate_name: "string", reason: "string", triggered_rules: "array", remediation: "string | ()",
@@ -33,7 +34,8 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// Evaluates a command against the gates without running it: `#{decision, results}`.
         ///
         /// An array is a program and its arguments; a string is a command line of a shell. `decision` is `allow`, `warn`,
-        /// `require-confirmation` or `block`.
+        /// `require-confirmation` or `block`. For an array, `permitted` is true if `nrv.exec` may run it: the policy and the header
+        /// allow it, and the policy is trusted.
         ///
         /// ```rhai
         /// let said = nrv.gate.evaluate_command(["rm", "-rf", "dist"]);
