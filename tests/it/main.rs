@@ -83,6 +83,7 @@ mod reference;
 mod refusals;
 mod rename;
 mod rename_cases;
+mod rename_programs;
 mod repl;
 mod replay;
 mod report;

@@ -14,6 +14,7 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
     ("casefold", "no file system here folds the case of names, or `chattr` is missing"),
     ("ci-schemas", "`check-jsonschema` is not installed; `tests/ci/install` brings it"),
     ("control-groups", "no control group can be made here"),
+    ("go", "there is no Go; `apt-get install golang-go` brings it"),
     ("immutable", "this user or file system has no immutable files"),
     ("interpreters", "an interpreter is not installed"),
     ("keys", "there is no `ssh-keygen`; `apt-get install openssh-client` brings it"),
