@@ -1,13 +1,16 @@
 //! Structural search and rewriting: `nrv.code`, and the adapter `code_rewrite`.
 
-#![expect(clippy::disallowed_methods, reason = "tests read the record")]
+#![expect(clippy::disallowed_methods, reason = "tests read the record and run programs")]
 
-use std::fs;
+use std::{fs, process::Command};
 
 use nrv::base::error::Code;
 use serde_json::{Value, json};
 
-use crate::support::site::{Ran, Site};
+use crate::support::{
+    need,
+    site::{Ran, Site},
+};
 
 const PATTERN: &str = r#"{"pattern": "log($$$A)", "fix": "trace($$$A)"}"#;
 
@@ -151,4 +154,52 @@ fn scripts_find_nodes_with_their_variables() {
     script("#{ pattern: \"log($A)\", glob: \"web/*.js\", allow_errors: true }").exits(0);
     let two = script("#{ pattern: \"log($A)\", rule: #{ kind: \"identifier\" }, glob: \"web/*.js\" }");
     assert!(two.code == 1 && two.stderr.contains("either `pattern` or `rule`"), "{}", two.stderr);
+}
+
+/// A program that prints every text that it holds, in lines that will move.
+const PROGRAMS: &[(&str, &str, &str, &str, &str)] = &[
+    (
+        "python3",
+        "a.py",
+        "if go:\n    $$$B",
+        "$$$B",
+        "go = True\nif go:\n    def f():\n        \"\"\"One.\n\n          Two.\n        \"\"\"\n        return f'''{1 +\n  1}\n        z'''\n    print(repr([f.__doc__, f(),\n        'a\\\n    b', rb'''\n    c''']))\n",
+    ),
+    (
+        "node",
+        "a.js",
+        "if (go) { $$$B }",
+        "$$$B",
+        "const go = true;\nif (go) {\n    const f = (x) => `a ${[`\n    b ${x +\n    1}`]}\n        c`;\n    console.log(JSON.stringify([f(1), 'a\\\n    b',\n        String.raw`\n    \\d`]));\n}\n",
+    ),
+    (
+        "node",
+        "b.js",
+        "print($$$A)",
+        "(() => {\n  console.log(\n    JSON.stringify([$$$A]))\n})()",
+        "const print = (...all) => console.log(JSON.stringify(all));\n    print(`\n  x`, [\n      `y\n    z`]);\n",
+    ),
+];
+
+#[test]
+fn the_values_of_a_program_stay() {
+    for (interpreter, path, pattern, fix, text) in PROGRAMS {
+        let site = Site::empty();
+        site.git(&["init", "-q", "-b", "main"]);
+        site.write(path, text);
+        site.commit();
+        let run = || Command::new(interpreter).arg(path).current_dir(site.path(".")).output();
+        let Ok(before) = run() else {
+            need::skip("interpreters");
+            continue;
+        };
+        let params = json!({"pattern": pattern, "fix": fix});
+        let ran = site.adapt("code_rewrite", "apply", path, &params);
+        ran.exits(0);
+        let written = site.read(path);
+        assert_ne!(written, text.as_bytes());
+        let after = run().unwrap();
+        assert!(before.status.success() && after.status.success(), "{}", String::from_utf8_lossy(&written));
+        assert_eq!(before.stdout, after.stdout, "{}", String::from_utf8_lossy(&written));
+    }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, rc::Rc};
 
 use tree_sitter::Node;
 
-use super::{grammar::Variable, layout, tree};
+use super::{grammar::Variable, layout::Lines, literal::Literals, tree};
 
 /// The variables of a match. A copy costs nothing until it is changed.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,7 @@ struct Names<'t> {
     one: BTreeMap<String, Node<'t>>,
     many: BTreeMap<String, Vec<Node<'t>>>,
     /// Texts that were made of other variables.
-    made: BTreeMap<String, String>,
+    made: BTreeMap<String, Lines>,
 }
 
 impl<'t> Bindings<'t> {
@@ -65,50 +65,50 @@ impl<'t> Bindings<'t> {
     }
 
     /// The text that was made under a name.
-    pub(super) fn made(&self, name: &str) -> Option<&str> {
-        self.names.made.get(name).map(String::as_str)
+    pub(super) fn made(&self, name: &str) -> Option<&Lines> {
+        self.names.made.get(name)
     }
 
     /// Sets a text that was made of a variable. Its lines lose the indentation that the variable's first line has in the file.
-    pub(super) fn make(&mut self, text: &str, source: &Variable, name: &str, made: String) {
+    pub(super) fn make(&mut self, file: &Literals<'_>, source: &Variable, name: &str, made: Lines) {
         let node = match source {
             Variable::One { name, .. } => self.one(name),
             Variable::Many(name) => self.many(name).first().copied(),
             Variable::AnyOne { .. } | Variable::AnyMany => None,
         };
-        let made = match node {
-            Some(node) => layout::shifted(&made, layout::indentation(text, node.start_byte()), 0),
+        let made = match node.filter(|_| !made.is_one()) {
+            Some(node) => made.shifted(file.indentation(node.start_byte()), 0),
             None => made,
         };
         Rc::make_mut(&mut self.names).made.insert(name.to_owned(), made);
     }
 
     /// The text of a variable.
-    pub(super) fn text<'a>(&'a self, text: &'a str, variable: &Variable) -> Option<&'a str> {
+    pub(super) fn lines(&self, file: &Literals<'_>, variable: &Variable) -> Option<Lines> {
         match variable {
             Variable::One { name, .. } => match self.one(name) {
-                Some(node) => Some(tree::text_of(text, node)),
-                None => self.made(name),
+                Some(node) => file.lines(node.byte_range()),
+                None => self.made(name).cloned(),
             },
             Variable::Many(name) => {
                 let (first, last) = (self.many(name).first()?, self.many(name).last()?);
-                text.get(first.start_byte()..last.end_byte())
+                file.lines(first.start_byte()..last.end_byte())
             }
             Variable::AnyOne { .. } | Variable::AnyMany => None,
         }
     }
 
     /// Takes variables over from other bindings; false if one stands for something else here.
-    pub(super) fn take(&mut self, text: &str, from: &Bindings<'t>, names: &[String]) -> bool {
+    pub(super) fn take(&mut self, file: &Literals<'_>, from: &Bindings<'t>, names: &[String]) -> bool {
         names.iter().all(|name| {
             if let Some(node) = from.one(name) {
-                self.bind(text, name, node)
+                self.bind(file.text, name, node)
             } else if !from.many(name).is_empty() {
-                self.bind_many(text, name, from.many(name).to_vec())
+                self.bind_many(file.text, name, from.many(name).to_vec())
             } else {
                 if let Some(made) = from.made(name) {
                     let source = Variable::One { name: name.clone(), is_named: false };
-                    self.make(text, &source, name, made.to_owned());
+                    self.make(file, &source, name, made.clone());
                 }
                 true
             }

@@ -233,10 +233,13 @@ fn fix(reader: &Reader, value: &Value, core: &Core) -> Result<Option<Fix>, Error
         let template = string("template", object.get("template").unwrap_or(&Value::Null))?;
         let relation = |key: &str| object.get(key).map(|value| reader.relation(key, value, true)).transpose();
         let (before, after) = (relation("expandStart")?, relation("expandEnd")?);
-        Ok(Fix { template: Template::parse(template, &made), before, after })
+        Ok(Fix { template: Template::parse(reader.language, template, &made)?, before, after })
     };
     match value {
-        Value::String(text) => Ok(Some(Fix { template: Template::parse(text, &made), before: None, after: None })),
+        Value::String(text) => {
+            let template = Template::parse(reader.language, text, &made)?;
+            Ok(Some(Fix { template, before: None, after: None }))
+        }
         Value::Array(all) => {
             let mut first = None;
             for value in all {

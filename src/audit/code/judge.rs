@@ -10,6 +10,8 @@ use tree_sitter::Node;
 use super::{
     binding::Bindings,
     grammar::Variable,
+    layout::Lines,
+    literal::Literals,
     rule::{Core, Fix, Named, Nth, Place, Relation, Rewriter, Rule, Stop, Utilities},
     transform::Way,
     tree,
@@ -23,13 +25,23 @@ pub struct Edit {
     pub range: std::ops::Range<usize>,
     /// The new text.
     pub text: String,
+    /// The places in it at which lines begin that are indented anew.
+    pub(crate) moved: Vec<usize>,
+    /// The places of the lines that are not, since they begin within a literal.
+    pub(crate) kept: Vec<usize>,
+}
+
+/// New lines in place of bytes.
+struct Written {
+    range: std::ops::Range<usize>,
+    lines: Lines,
 }
 
 /// A file, and the rules that a rule can refer to.
 #[derive(Clone, Copy)]
 pub(super) struct Judge<'r, 't> {
-    /// The text.
-    pub(super) text: &'r str,
+    /// The text, with its literals.
+    pub(super) file: &'r Literals<'t>,
     /// The root of its tree.
     pub(super) root: Node<'t>,
     /// The rules that are named where the rule stands.
@@ -83,9 +95,9 @@ impl<'t> Judge<'_, 't> {
     fn judge(&self, rule: &Rule, node: Node<'t>, bindings: &mut Bindings<'t>) -> Option<Node<'t>> {
         let this = |is_match: bool| is_match.then_some(node);
         match rule {
-            Rule::Pattern(pattern) => this(unify(pattern, self.text, node, bindings)),
+            Rule::Pattern(pattern) => this(unify(pattern, self.file.text, node, bindings)),
             Rule::Kind(kind) => this(node.kind_id() == *kind),
-            Rule::Regex(regex) => this(regex.is_match(tree::text_of(self.text, node))),
+            Rule::Regex(regex) => this(regex.is_match(tree::text_of(self.file.text, node))),
             Rule::Nth(nth) => this(self.is_nth(nth, node, bindings)),
             Rule::Span { start, end } => this(self.is_span(*start, *end, node)),
             Rule::Inside(relation) => self.inside(relation, node, bindings),
@@ -142,7 +154,7 @@ impl<'t> Judge<'_, 't> {
         let exported = RefCell::new(Bindings::default());
         let inner = Judge { named: &utility.named, call: Some(&call), exported: Some(&exported), ..*self };
         let found = inner.matched(&utility.core, node, &mut Bindings::default())?;
-        bindings.take(self.text, &exported.borrow(), variables).then_some(found)
+        bindings.take(self.file, &exported.borrow(), variables).then_some(found)
     }
 
     fn parameter(&self, name: &str, node: Node<'t>, bindings: &mut Bindings<'t>) -> Option<Node<'t>> {
@@ -155,7 +167,7 @@ impl<'t> Judge<'_, 't> {
         let mut names = Default::default();
         rule.variables(&mut names);
         let names: Vec<String> = names.into_iter().collect();
-        exported.borrow_mut().take(self.text, &bound, &names).then_some(found)
+        exported.borrow_mut().take(self.file, &bound, &names).then_some(found)
     }
 
     fn is_nth(&self, nth: &Nth, node: Node<'t>, bindings: &mut Bindings<'t>) -> bool {
@@ -181,7 +193,7 @@ impl<'t> Judge<'_, 't> {
 
     fn is_span(&self, start: Place, end: Place, node: Node<'t>) -> bool {
         let is_column = |column: Option<usize>, at: usize| {
-            let line = self.text.get(..at).and_then(|before| before.rsplit('\n').next()).unwrap_or_default();
+            let line = self.file.text.get(..at).and_then(|before| before.rsplit('\n').next()).unwrap_or_default();
             column.is_none_or(|column| column == line.chars().count())
         };
         start.line == node.start_position().row
@@ -286,15 +298,15 @@ impl<'t> Judge<'_, 't> {
         outer: &Bindings<'t>,
     ) {
         for (name, change) in &core.transform {
-            bindings.make(self.text, &change.source, name, String::new());
+            bindings.make(self.file, &change.source, name, Lines::plain(""));
             let made = match &change.way {
                 Way::Rewrite { rewriters: chosen, joint } => {
                     let chosen: Vec<&Rewriter> = chosen.iter().filter_map(|name| rewriters.get(name)).collect();
                     self.rewritten(&change.source, (&chosen, joint.as_deref()), rewriters, (bindings, outer))
                 }
-                way => bindings.text(self.text, &change.source).and_then(|text| way.apply(text)),
+                way => bindings.lines(self.file, &change.source).and_then(|lines| lines.made(|text| way.apply(text))),
             };
-            bindings.make(self.text, &change.source, name, made.unwrap_or_default());
+            bindings.make(self.file, &change.source, name, made.unwrap_or_else(|| Lines::plain("")));
         }
     }
 
@@ -305,15 +317,15 @@ impl<'t> Judge<'_, 't> {
         (chosen, joint): (&[&Rewriter], Option<&str>),
         rewriters: &BTreeMap<String, Rewriter>,
         (bindings, outer): (&Bindings<'t>, &Bindings<'t>),
-    ) -> Option<String> {
+    ) -> Option<Lines> {
         let nodes = match source {
             Variable::One { name, .. } => bindings.one(name).into_iter().collect(),
             Variable::Many(name) => bindings.many(name).to_vec(),
             Variable::AnyOne { .. } | Variable::AnyMany => Vec::new(),
         };
         let start = nodes.first()?.start_byte();
-        let old = bindings.text(self.text, source)?;
-        let mut out = String::new();
+        let old = bindings.lines(self.file, source)?.text();
+        let mut out = Lines::plain("");
         let (mut at, mut is_first) = (start, true);
         for node in nodes.into_iter().flat_map(tree::descend) {
             let Some(edit) = chosen.iter().find_map(|rewriter| self.rewrite(rewriter, rewriters, node, outer)) else {
@@ -324,16 +336,16 @@ impl<'t> Judge<'_, 't> {
                 continue;
             }
             match joint {
-                Some(joint) if !is_first => out.push_str(joint),
+                Some(joint) if !is_first => out.push(Lines::plain(joint)),
                 Some(_) => {}
-                None => out.push_str(self.text.get(at..edit.range.start)?),
+                None => out.push(self.file.lines(at..edit.range.start)?),
             }
-            out.push_str(&edit.text);
+            out.push(edit.lines);
             at = edit.range.end;
             is_first = false;
         }
         if joint.is_none() {
-            out.push_str(self.text.get(at..start + old.len())?);
+            out.push(self.file.lines(at..start + old.len())?);
         }
         Some(out)
     }
@@ -344,21 +356,26 @@ impl<'t> Judge<'_, 't> {
         rewriters: &BTreeMap<String, Rewriter>,
         node: Node<'t>,
         outer: &Bindings<'t>,
-    ) -> Option<Edit> {
+    ) -> Option<Written> {
         let mut bindings = outer.clone();
         let found = self.matched(&rewriter.core, node, &mut bindings)?;
         self.transform(&rewriter.core, rewriters, &mut bindings, outer);
-        Some(self.edit(&rewriter.fix, found, &bindings))
+        Some(self.written(&rewriter.fix, found, &bindings))
     }
 
     /// The edit of a match.
     pub(super) fn edit(&self, fix: &Fix, node: Node<'t>, bindings: &Bindings<'t>) -> Edit {
+        let Written { range, lines } = self.written(fix, node, bindings);
+        Edit { range, text: lines.text(), moved: lines.moved(false), kept: lines.moved(true) }
+    }
+
+    fn written(&self, fix: &Fix, node: Node<'t>, bindings: &Bindings<'t>) -> Written {
         let reached = |relation: &Option<Relation>, is_after| {
             self.beside(relation.as_ref()?, is_after, node, &mut bindings.clone())
         };
         let start = reached(&fix.before, false).unwrap_or(node).start_byte();
         let end = reached(&fix.after, true).unwrap_or(node).end_byte();
-        let text = fix.template.render(self.text, node.start_byte(), bindings);
-        Edit { range: start..end.max(start), text }
+        let lines = fix.template.render(self.file, node.start_byte(), bindings);
+        Written { range: start..end.max(start), lines }
     }
 }

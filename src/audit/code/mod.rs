@@ -8,7 +8,7 @@
 //! - Places: `embedded` has the code within pages, and `scan` finds the matches in one tree.
 //! - Matching: `judge` judges nodes by rules, `unify` by patterns, and `binding` holds variables.
 //! - Faults that a grammar lets pass: `gaps`.
-//! - Writing: `template` and `transform` make texts, and `layout` indents them.
+//! - Writing: `template` and `transform` make texts, and `layout` indents them, but for the lines that `literal` finds.
 
 pub mod gaps;
 pub mod rewrite;
@@ -23,6 +23,7 @@ mod embedded;
 mod grammar;
 mod judge;
 mod layout;
+mod literal;
 mod need;
 mod order;
 mod pattern;

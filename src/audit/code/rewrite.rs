@@ -33,47 +33,93 @@ pub fn rewritten(
     (text, first): (&str, &Scan),
     pulse: Pulse<'_>,
 ) -> Result<Option<Rewritten>, Error> {
-    let Some((mut current, mut n_edits)) = pass(source, text, &first.matches)? else { return Ok(None) };
+    let Some(mut pass) = Pass::make(source, text, &first.matches)? else { return Ok(None) };
+    let mut n_edits = pass.n_edits;
     for _ in 1..MOST_PASSES {
-        if current.len() > text.len() * MOST_GROWTH.1 + MOST_GROWTH.0 {
+        if pass.text.len() > text.len() * MOST_GROWTH.1 + MOST_GROWTH.0 {
             break;
         }
-        let scan = source.scan(&current, pulse)?;
-        let Some((next, made)) = pass(source, &current, &scan.matches)? else {
-            return Ok((current != text).then_some(Rewritten { text: current, edits: n_edits, scan }));
+        pass.check_literals(source, pulse)?;
+        let scan = source.scan(&pass.text, pulse)?;
+        let Some(next) = Pass::make(source, &pass.text, &scan.matches)? else {
+            return Ok((pass.text != text).then_some(Rewritten { text: pass.text, edits: n_edits, scan }));
         };
-        current = next;
-        n_edits += made;
+        n_edits += next.n_edits;
+        pass = next;
     }
-    let found = source.scan(&current, pulse)?;
+    let found = source.scan(&pass.text, pulse)?;
     let rule = found.matches.first().map(|found| found.rule.clone()).unwrap_or_default();
     let message = format!("the rule `{rule}` would rewrite `{}` for ever", source.path());
     Err(Error::new(Code::InvalidInput, message).detail("rule", rule))
 }
 
-/// The text after one pass and the number of its edits; none if there is nothing to do. Of overlapping edits the first is made.
-fn pass(source: &Source<'_>, text: &str, found: &[Match]) -> Result<Option<(String, u64)>, Error> {
-    let mut out = String::with_capacity(text.len());
-    let (mut at, mut made) = (0, 0);
-    for (found, edit) in found.iter().filter_map(|found| Some((found, found.edit.as_ref()?))) {
-        let Some(old) = text.get(edit.range.clone()) else { continue };
-        if edit.range.start >= at && old != edit.text {
-            out.push_str(&text[at..edit.range.start]);
-            let after = &text[edit.range.end..];
-            let is_new = |end: &&&str| {
-                occurrences(end, (&out, &edit.text, after)) > occurrences(end, (&text[..edit.range.start], old, after))
-            };
-            if let Some(end) = found.ends.iter().find(is_new) {
-                let message = format!("the rule `{}` writes `{end}` within code of `{}`", found.rule, source.path());
-                return Err(Error::new(Code::InvalidInput, message).detail("rule", found.rule.as_str()));
+/// The result of the edits of one reading.
+struct Pass {
+    text: String,
+    n_edits: u64,
+    /// The places of the lines that were indented anew, each with the rule that did it.
+    moved: Vec<(usize, String)>,
+    /// Those of the lines that were kept.
+    kept: Vec<(usize, String)>,
+}
+
+impl Pass {
+    /// Makes edits; none if there is nothing to do. Of overlapping edits the first is made.
+    fn make(source: &Source<'_>, text: &str, found: &[Match]) -> Result<Option<Pass>, Error> {
+        let mut pass =
+            Pass { text: String::with_capacity(text.len()), n_edits: 0, moved: Vec::new(), kept: Vec::new() };
+        let mut at = 0;
+        for (found, edit) in found.iter().filter_map(|found| Some((found, found.edit.as_ref()?))) {
+            let Some(old) = text.get(edit.range.clone()) else { continue };
+            if edit.range.start >= at && old != edit.text {
+                let out = &mut pass.text;
+                out.push_str(&text[at..edit.range.start]);
+                let after = &text[edit.range.end..];
+                let is_new = |end: &&&str| {
+                    occurrences(end, (out, &edit.text, after))
+                        > occurrences(end, (&text[..edit.range.start], old, after))
+                };
+                if let Some(end) = found.ends.iter().find(is_new) {
+                    let message =
+                        format!("the rule `{}` writes `{end}` within code of `{}`", found.rule, source.path());
+                    return Err(Error::new(Code::InvalidInput, message).detail("rule", found.rule.as_str()));
+                }
+                let places = |begins: &[usize]| -> Vec<(usize, String)> {
+                    begins.iter().map(|begin| (out.len() + begin, found.rule.clone())).collect()
+                };
+                pass.moved.extend(places(&edit.moved));
+                pass.kept.extend(places(&edit.kept));
+                out.push_str(&edit.text);
+                at = edit.range.end;
+                pass.n_edits += 1;
             }
-            out.push_str(&edit.text);
-            at = edit.range.end;
-            made += 1;
+        }
+        pass.text.push_str(&text[at..]);
+        Ok((pass.n_edits > 0).then_some(pass))
+    }
+
+    /// `invalid_input` if a line that was indented anew is within a literal now, or one that was kept is not. A fix does that which is no code by
+    /// itself, or which makes a literal of code, or code of a literal.
+    fn check_literals(&self, source: &Source<'_>, pulse: Pulse<'_>) -> Result<(), Error> {
+        if self.moved.is_empty() && self.kept.is_empty() {
+            return Ok(());
+        }
+        let is = source.kept(&self.text, pulse)?;
+        let moved =
+            self.moved.iter().find(|(begin, _)| is.content.contains(begin)).map(|(_, rule)| (rule, "of code into"));
+        let kept = self.kept.iter().find(|(begin, _)| !is.lines.contains(begin)).map(|(_, rule)| (rule, "out of"));
+        match moved.or(kept) {
+            None => Ok(()),
+            Some((rule, way)) => {
+                let path = source.path();
+                let message = format!(
+                    "the rule `{rule}` takes lines {way} a literal of `{path}`, and their indentation is not known"
+                );
+                let error = Error::new(Code::InvalidInput, message).detail("rule", rule.as_str());
+                Err(error.hint("write the fix in one line, or leave the literal out of it"))
+            }
         }
     }
-    out.push_str(&text[at..]);
-    Ok((made > 0).then_some((out, made)))
 }
 
 /// The number of times that a word is in a text or reaches into it, in any case.

@@ -7,6 +7,7 @@ use tree_sitter::{Node, Tree};
 use super::{
     binding::Bindings,
     judge::{Edit, Judge},
+    literal::Literals,
     rule::Config,
     rules::Rules,
     suppression::Suppressions,
@@ -50,7 +51,7 @@ pub(super) fn scan(
     if configs.is_empty() {
         return Ok(Vec::new());
     }
-    found(rules, &configs, text, tree, pulse)
+    found(rules, &configs, &Literals::new(language, text, tree.root_node()), tree, pulse)
 }
 
 /// Sorts matches by their place, outer ones first.
@@ -62,10 +63,16 @@ pub(super) fn sort(matches: &mut [Match]) {
     });
 }
 
-fn found(rules: &Rules, configs: &[&Config], text: &str, tree: &Tree, pulse: Pulse<'_>) -> Result<Vec<Match>, Error> {
+fn found(
+    rules: &Rules,
+    configs: &[&Config],
+    file: &Literals<'_>,
+    tree: &Tree,
+    pulse: Pulse<'_>,
+) -> Result<Vec<Match>, Error> {
     let root = tree.root_node();
     let suppressions = match rules.is_suppressible {
-        true => Suppressions::read(text, root),
+        true => Suppressions::read(file.text, root),
         false => Suppressions::default(),
     };
     let mut found = Vec::new();
@@ -78,7 +85,7 @@ fn found(rules: &Rules, configs: &[&Config], text: &str, tree: &Tree, pulse: Pul
         }
         for config in configs {
             let named = &config.named;
-            let judge = Judge { text, root, named, utilities: &rules.utilities, call: None, exported: None };
+            let judge = Judge { file, root, named, utilities: &rules.utilities, call: None, exported: None };
             if let Some(one) = of_node(config, &judge, node)
                 && !suppressions.has(&config.id, node)
             {

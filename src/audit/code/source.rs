@@ -3,6 +3,7 @@
 use super::{
     embedded,
     gaps::{self, Gaps},
+    literal::Kept,
     rules::Rules,
     scan::{self, Match, Scan},
     tree,
@@ -67,6 +68,23 @@ impl<'r> Source<'r> {
             }
         }
         Ok(Gaps { empty, refused: gaps::refused(self.path, self.language, text) })
+    }
+
+    /// The begins of the lines of literals, also of code within the text that has rules.
+    pub(super) fn kept(&self, text: &str, pulse: Pulse<'_>) -> Result<Kept, Error> {
+        let tree = tree::parse(self.language, text, pulse)?;
+        let pieces: Vec<_> = embedded::pieces(self.language, text, &tree);
+        let mut all = Kept::read(self.language, text, &tree);
+        for piece in pieces.into_iter().filter(|piece| self.rules_of(piece.language).is_some()) {
+            // The page takes all of it for text.
+            let is_outside = |begin: &usize| !(piece.range.start_byte..piece.range.end_byte).contains(begin);
+            all.content.retain(is_outside);
+            all.lines.retain(is_outside);
+            let kept = Kept::read(piece.language, text, &tree::parse_range(piece.language, text, piece.range, pulse)?);
+            all.content.extend(kept.content);
+            all.lines.extend(kept.lines);
+        }
+        Ok(all)
     }
 
     fn rules_of(&self, language: Language) -> Option<&'r Rules> {

@@ -1,8 +1,14 @@
 //! The new text of a match: a text with the variables of its rule.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Range};
 
-use super::{binding::Bindings, grammar, layout, tree};
+use super::{
+    binding::Bindings,
+    grammar,
+    layout::{self, Lines},
+    literal::{self, Literals},
+};
+use base::{error::Error, language::Language};
 
 /// A text with variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +18,7 @@ pub(super) struct Template {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
-    Text(String),
+    Text(Lines),
     /// A variable, with the indentation of its line in the template.
     Slot {
         slot: Slot,
@@ -29,59 +35,58 @@ enum Slot {
 
 impl Template {
     /// Reads a template. `made` are the variables whose texts the rule makes.
-    pub(super) fn parse(text: &str, made: &BTreeSet<String>) -> Self {
+    pub(super) fn parse(language: Language, text: &str, made: &BTreeSet<String>) -> Result<Self, Error> {
+        let kept = literal::of_fix(language, text)?;
+        let lines =
+            |range: Range<usize>| Lines::new(&text[range.clone()], |begin| kept.contains(&(range.start + begin)));
         let mut pieces = Vec::new();
         let (mut done, mut at) = (0, 0);
         while let Some(dollar) = memchr::memchr(b'$', &text.as_bytes()[at..]).map(|found| at + found) {
             match slot(&text[dollar..], made) {
                 Some((slot, length)) => {
-                    pieces.push(Piece::Text(text[done..dollar].to_owned()));
-                    pieces.push(Piece::Slot { slot, indentation: layout::indentation(text, dollar) });
+                    pieces.push(Piece::Text(lines(done..dollar)));
+                    let indentation = layout::indentation(text, dollar, |begin| kept.contains(&begin));
+                    pieces.push(Piece::Slot { slot, indentation });
                     at = dollar + length;
                     done = at;
                 }
                 None => at = dollar + 1,
             }
         }
-        pieces.push(Piece::Text(text[done..].to_owned()));
-        Template { pieces }
+        pieces.push(Piece::Text(lines(done..text.len())));
+        Ok(Template { pieces })
     }
 
     /// The new text for a match that begins at `start`. Variables without nodes are left out.
-    pub(super) fn render(&self, text: &str, start: usize, bindings: &Bindings<'_>) -> String {
-        let mut out = String::new();
+    pub(super) fn render(&self, file: &Literals<'_>, start: usize, bindings: &Bindings<'_>) -> Lines {
+        let mut out = Lines::plain("");
         for piece in &self.pieces {
             match piece {
-                Piece::Text(text) => out.push_str(text),
+                Piece::Text(lines) => out.push(lines.clone()),
                 Piece::Slot { slot, indentation } => {
-                    out.push_str(&slot.text(text, bindings, *indentation).unwrap_or_default());
+                    if let Some(lines) = slot.lines(file, bindings, *indentation) {
+                        out.push(lines);
+                    }
                 }
             }
         }
-        layout::shifted(&out, 0, layout::indentation(text, start))
+        if out.is_one() { out } else { out.shifted(0, file.indentation_of_match(start)) }
     }
 }
 
 impl Slot {
-    fn text(&self, text: &str, bindings: &Bindings<'_>, indentation: usize) -> Option<String> {
-        let (start, end) = match self {
-            Slot::Made(name) => return Some(layout::shifted(bindings.made(name)?, 0, indentation)),
-            Slot::One(name) => {
-                let node = bindings.one(name)?;
-                return Some(moved(text, tree::text_of(text, node), node.start_byte(), indentation));
-            }
+    fn lines(&self, file: &Literals<'_>, bindings: &Bindings<'_>, indentation: usize) -> Option<Lines> {
+        let range = match self {
+            Slot::Made(name) => return Some(bindings.made(name)?.clone().shifted(0, indentation)),
+            Slot::One(name) => bindings.one(name)?.byte_range(),
             Slot::Many(name) => {
                 let nodes = bindings.many(name);
-                (nodes.first()?.start_byte(), nodes.last()?.end_byte())
+                nodes.first()?.start_byte()..nodes.last()?.end_byte()
             }
         };
-        Some(moved(text, text.get(start..end)?, start, indentation))
+        let lines = file.lines(range.clone())?;
+        Some(if lines.is_one() { lines } else { lines.shifted(file.indentation(range.start), indentation) })
     }
-}
-
-/// A piece of the file, written for another indentation.
-fn moved(text: &str, piece: &str, start: usize, indentation: usize) -> String {
-    layout::shifted(piece, layout::indentation(text, start), indentation)
 }
 
 /// The variable at the begin of a text that begins with `$`, and its length.
@@ -106,9 +111,9 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, pieces: &[&str]) {
-        let parsed = Template::parse(text, &BTreeSet::from(["M".to_owned()]));
+        let parsed = Template::parse(Language::JavaScript, text, &BTreeSet::from(["M".to_owned()])).unwrap();
         let shown = parsed.pieces.iter().map(|piece| match piece {
-            Piece::Text(text) => text.clone(),
+            Piece::Text(lines) => lines.text(),
             Piece::Slot { slot: Slot::One(name), indentation } => format!("one {name} {indentation}"),
             Piece::Slot { slot: Slot::Many(name), indentation } => format!("many {name} {indentation}"),
             Piece::Slot { slot: Slot::Made(name), indentation } => format!("made {name} {indentation}"),

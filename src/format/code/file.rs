@@ -66,7 +66,9 @@ impl<'r> File<'r> {
         if let Some(line) = is_broken(&host).filter(|_| own.is_some() || !parts.is_empty()) {
             return Ok(Found::Broken(line));
         }
-        all.extend(own.into_iter().flat_map(|rules| scan(rules, self.path, self.language, &host)));
+        if let Some(rules) = own {
+            all.extend(scan(rules, self.path, self.language, &host)?);
+        }
         drop(host);
         // A tree has the whole text, so that there is only one at a time.
         for (rules, part) in parts {
@@ -74,7 +76,7 @@ impl<'r> File<'r> {
             if let Some(line) = is_broken(&tree) {
                 return Ok(Found::Broken(line));
             }
-            let found = scan(rules, self.path, part.language, &tree);
+            let found = scan(rules, self.path, part.language, &tree)?;
             all.extend(found.into_iter().map(|found| Match { ends: part.ends, ..found }));
         }
         sort(&mut all);

@@ -12,7 +12,7 @@ use ast_grep_config::{
 use ast_grep_core::Pattern;
 use serde_json::{Value, json};
 
-use super::{grammar::Grammar, literal::Need};
+use super::{grammar::Grammar, literal::Need, verbatim};
 use base::{
     error::{Code, Error},
     language::Language,
@@ -82,7 +82,14 @@ impl Rules {
         let mut needs = BTreeMap::new();
         for text in texts {
             let documents: Vec<SerializableRuleConfig<Grammar>> = from_multiple(text).map_err(|e| malformed(&e))?;
-            for document in documents {
+            for mut document in documents {
+                let language = document.language.0;
+                if let Some(fix) = &mut document.fix {
+                    verbatim::marked_fix(language, fix)?;
+                }
+                for rewriter in document.rewriters.iter_mut().flatten() {
+                    verbatim::marked_fix(language, &mut rewriter.fix)?;
+                }
                 let id = document.id.clone();
                 if needs.insert(id.clone(), Need::of(&document)).is_some() {
                     return Err(wrong(format!("two rules are called `{id}`")).hint("give each rule an `id` of its own"));

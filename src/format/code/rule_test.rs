@@ -6,11 +6,7 @@ use ast_grep_config::from_multiple;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{
-    rule::Rules,
-    scan::{Match, scan_rule},
-    tree,
-};
+use super::{rule::Rules, scan::scan_rule, tree};
 use base::{
     error::{Code, Error},
     pulse::Pulse,
@@ -57,7 +53,7 @@ fn check_document(rules: &Rules, document: &Document, pulse: Pulse<'_>) -> Resul
                 .hint("name the folder of the rule in `params.rules`")
         })?;
         let tree = tree::parse(language, code, pulse)?;
-        Ok::<Vec<Match>, Error>(scan_rule(rules, id, &tree))
+        scan_rule(rules, id, language, &tree)
     };
     for code in &document.valid {
         if !find(code)?.is_empty() {

@@ -5,8 +5,16 @@ use std::{collections::BTreeMap, ops::Range};
 use ast_grep_config::{CombinedScan, RuleConfig};
 use ast_grep_core::{NodeMatch, meta_var::MetaVariable, tree_sitter::StrDoc};
 
-use super::{grammar::Grammar, rule::Rules, tree::Tree};
-use base::language::Language;
+use super::{
+    grammar::Grammar,
+    rule::Rules,
+    tree::Tree,
+    verbatim::{self, Literals},
+};
+use base::{
+    error::{Code, Error},
+    language::Language,
+};
 
 /// A match of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,24 +62,83 @@ pub struct Edit {
 type Found<'t> = NodeMatch<'t, StrDoc<Grammar>>;
 
 /// Every match in a tree, in the order of the text; nested ones too. `path` decides which rules concern the file.
-pub(crate) fn scan(rules: &Rules, path: &str, language: Language, tree: &Tree) -> Vec<Match> {
+/// `invalid_input` if a new text would depend on the indentation of a literal.
+pub(crate) fn scan(rules: &Rules, path: &str, language: Language, tree: &Tree) -> Result<Vec<Match>, Error> {
     let configs = rules.of_file(path, language, tree.source());
     if configs.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
-    let mut matches: Vec<Match> = Vec::new();
-    if rules.is_suppressible {
-        let combined = CombinedScan::new(configs);
-        let found = combined.scan(tree, true);
-        matches.extend(found.diffs.iter().map(|(rule, found)| of(rule, found)));
-        matches.extend(found.matches.iter().flat_map(|(rule, all)| all.iter().map(|found| of(rule, found))));
-    } else {
-        for rule in configs {
-            matches.extend(tree.root().find_all(&rule.matcher).map(|found| of(rule, &found)));
+    let mut matches = settled(language, tree, |tree| {
+        let mut matches: Vec<Match> = Vec::new();
+        if rules.is_suppressible {
+            let combined = CombinedScan::new(configs.clone());
+            let found = combined.scan(tree, true);
+            matches.extend(found.diffs.iter().map(|(rule, found)| of(rule, found)));
+            matches.extend(found.matches.iter().flat_map(|(rule, all)| all.iter().map(|found| of(rule, found))));
+        } else {
+            for rule in &configs {
+                matches.extend(tree.root().find_all(&rule.matcher).map(|found| of(rule, &found)));
+            }
         }
-    }
+        matches
+    })?;
     sort(&mut matches);
-    matches
+    Ok(matches)
+}
+
+/// The matches of a search, with new texts in which the lines of literals are as they were.
+fn settled(language: Language, tree: &Tree, find: impl Fn(&Tree) -> Vec<Match>) -> Result<Vec<Match>, Error> {
+    let mut matches = find(tree);
+    let has = |has: fn(&[u8]) -> bool| matches.iter().filter_map(|one| one.edit.as_ref()).any(|edit| has(&edit.text));
+    if !has(verbatim::has_lines) && !has(verbatim::has_mark) {
+        return Ok(matches);
+    }
+    if verbatim::has_mark(tree.source().as_bytes()) {
+        return Err(Error::new(
+            Code::InvalidInput,
+            "a new text of several lines would stand in a file with a vertical tab",
+        )
+        .hint("replace the vertical tab, or exclude the file"));
+    }
+    let literals = Literals::read(language, tree);
+    let marked = literals.marked(tree).map(|tree| find(&tree)).unwrap_or_default();
+    let is_marked = literals.has_lines();
+    let by_place: BTreeMap<_, _> = marked.iter().map(|one| (place(one), one)).collect();
+    for one in &mut matches {
+        let key = place(one);
+        let start = one.range.start;
+        let Some(edit) = &mut one.edit else { continue };
+        let plain = verbatim::unmarked(&edit.text, 0);
+        if is_marked && verbatim::has_lines(&edit.text) {
+            let other = by_place.get(&key).and_then(|other| other.edit.as_ref());
+            let other = other.filter(|other| verbatim::is_alike(&verbatim::unmarked(&other.text, 0), &plain));
+            edit.text = other.ok_or_else(|| unsettled(&one.rule))?.text.clone();
+        }
+        edit.text = verbatim::unmarked(&edit.text, literals.added(tree.source(), start).unwrap_or_default());
+    }
+    Ok(matches)
+}
+
+type Place = (String, usize, usize, Vec<(String, Vec<(usize, usize)>)>);
+
+fn place(found: &Match) -> Place {
+    let variables = found.variables.iter().map(|(name, variable)| {
+        let ranges = match variable {
+            Variable::Node(range) => std::slice::from_ref(range),
+            Variable::Nodes(ranges) => ranges,
+        };
+        (name.clone(), ranges.iter().map(|range| (range.start, range.end)).collect())
+    });
+    (found.rule.clone(), found.range.start, found.range.end, variables.collect())
+}
+
+fn unsettled(rule: &str) -> Error {
+    Error::new(
+        Code::InvalidInput,
+        format!("the rule `{rule}` reads the line breaks of a literal, and its lines would be indented anew"),
+    )
+    .detail("rule", rule)
+    .hint("write the fix in one line, or let no regular expression of the rule match a line break")
 }
 
 /// Sorts matches by their place, outer ones first.
@@ -84,14 +151,16 @@ pub(super) fn sort(matches: &mut [Match]) {
 }
 
 /// The matches of one rule in a text of its language, whatever the file.
-pub(crate) fn scan_rule(rules: &Rules, id: &str, tree: &Tree) -> Vec<Match> {
-    let mut matches = Vec::new();
-    rules.collection.for_each_rule(|rule| {
-        if rule.id == id {
-            matches.extend(tree.root().find_all(&rule.matcher).map(|found| of(rule, &found)));
-        }
-    });
-    matches
+pub(crate) fn scan_rule(rules: &Rules, id: &str, language: Language, tree: &Tree) -> Result<Vec<Match>, Error> {
+    settled(language, tree, |tree| {
+        let mut matches = Vec::new();
+        rules.collection.for_each_rule(|rule| {
+            if rule.id == id {
+                matches.extend(tree.root().find_all(&rule.matcher).map(|found| of(rule, &found)));
+            }
+        });
+        matches
+    })
 }
 
 fn of(rule: &RuleConfig<Grammar>, found: &Found<'_>) -> Match {

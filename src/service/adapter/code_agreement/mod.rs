@@ -1,6 +1,7 @@
 //! The agreement of the two implementations of ast-grep's rules: that of proposers, by its libraries, and that of verifiers, by a
 //! matcher of our own. A disagreement would refuse a right change.
 
+mod literals;
 mod pages;
 mod published;
 mod random;
@@ -95,8 +96,13 @@ impl Pair {
         let proposed = proposed.map(|rewritten| rewritten.map(|rewritten| (rewritten.text, rewritten.edits)));
         let verified = audit::rewrite::rewritten(&source, (text, &read), &pulse);
         let verified = verified.map(|rewritten| rewritten.map(|rewritten| (rewritten.text, rewritten.edits)));
+        // A proposer does not read its result, where a text can have become code, or code a text.
+        let reasons = ["indentation is not known"];
+        let is_unknown =
+            verified.as_ref().is_err_and(|error| reasons.iter().any(|reason| error.message().contains(reason)));
         let code = |error: Error| error.code();
-        assert_eq!(proposed.map_err(code), verified.map_err(code), "{about}\n---\n{text}");
+        let (proposed, verified) = (proposed.map_err(code), verified.map_err(code));
+        assert!(is_unknown || proposed == verified, "{about}\n---\n{text}\n---\n{proposed:?}\n---\n{verified:?}");
         let is_broken = matches!(file.find(text, false, &pulse), Ok(format::file::Found::Broken(_)));
         assert!(!is_broken || read.errors > 0, "{about}");
         if language.embedded().is_empty() {
@@ -104,6 +110,25 @@ impl Pair {
             assert_eq!(read.errors, format::tree::error_lines(&tree).len() as u64, "{about}");
         }
         Some(of_verifier)
+    }
+}
+
+impl Pair {
+    /// The text that both sides rewrite a text to, or the error of one of them.
+    #[track_caller]
+    fn rewritten(&self, path: &str, language: Language, text: &str) -> Result<String, Error> {
+        let pulse = || Ok(());
+        let is_its = |wanted: Language| self.verifier.iter().any(|(language, _)| *language == wanted);
+        let file = format::file::File::new(path, language, |wanted| Ok(is_its(wanted).then_some(&self.proposer)));
+        let file = file?;
+        let format::file::Found::Matches(found) = file.find(text, true, &pulse)? else { panic!() };
+        let proposed = format::rewrite::rewrite(&file, (text, &found), &pulse)?;
+        let source = audit::source::Source::new(path, language, &self.verifier);
+        let read = source.scan(text, &pulse)?;
+        let verified = audit::rewrite::rewritten(&source, (text, &read), &pulse)?;
+        let proposed = proposed.map(|rewritten| rewritten.text);
+        assert_eq!(proposed, verified.map(|rewritten| rewritten.text), "{text}");
+        Ok(proposed.unwrap_or_else(|| text.to_owned()))
     }
 }
 

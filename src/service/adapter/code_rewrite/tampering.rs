@@ -23,9 +23,13 @@ fn invocation(params: &Value) -> Invocation {
 
 /// Proposes, lets `tamper` alter the proposal, and measures it. Returns the proposal and the failed checks.
 fn measured(params: &Value, tamper: impl FnOnce(&mut Proposal)) -> (Proposal, Vec<String>) {
+    measured_on(OLD, params, tamper)
+}
+
+fn measured_on(old: &str, params: &Value, tamper: impl FnOnce(&mut Proposal)) -> (Proposal, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let write = |path: &str, text: &str| fs::write(Path::new(folder.path()).join(path), text).unwrap();
-    write("a.js", OLD);
+    write("a.js", old);
     write("b.js", OTHER);
     write("c.js", "log(;\n");
     let (workspace, overlay, cancel) =
@@ -82,6 +86,18 @@ fn a_wrong_change_fails_though_the_record_agrees_with_it() {
         let (_, failed) = measured(&params(), |proposal| replaced(proposal, &text));
         assert!(failed.iter().any(|one| one == check), "{from} {to}: {failed:?}");
     }
+}
+
+#[test]
+fn a_line_of_a_literal_that_moves_fails() {
+    let (old, new) = ("  log(`a\n  b`, 1);\n", "  trace(\n    `a\n  b`, 1);\n");
+    let params = json!({"pattern": "log($$$A)", "fix": "trace(\n  $$$A)"});
+    let (proposal, failed) = measured_on(old, &params, |_| ());
+    assert_eq!(failed, Vec::<String>::new());
+    assert_eq!(proposal.changes.changes()[0].after.as_ref().unwrap().bytes.as_slice(), new.as_bytes());
+    let moved = new.replace("\n  b", "\n    b");
+    let (_, failed) = measured_on(old, &params, |proposal| replaced(proposal, &moved));
+    assert!(failed.contains(&"rewrites_expected".to_owned()), "{failed:?}");
 }
 
 #[test]
