@@ -1,6 +1,6 @@
 //! The nodes that variables stand for during a match.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::{collections::BTreeMap, ops::Range, rc::Rc};
 
 use tree_sitter::Node;
 
@@ -18,6 +18,8 @@ struct Names<'t> {
     many: BTreeMap<String, Vec<Node<'t>>>,
     /// Texts that were made of other variables.
     made: BTreeMap<String, Lines>,
+    /// True if code before a mark belongs to no variable.
+    has_lost: bool,
 }
 
 impl<'t> Bindings<'t> {
@@ -49,6 +51,16 @@ impl<'t> Bindings<'t> {
         is_free
     }
 
+    /// Remembers that a variable left out code: `$$$NAME;` gives up a node for the mark, even if that is no mark.
+    pub(super) fn lose(&mut self) {
+        Rc::make_mut(&mut self.names).has_lost = true;
+    }
+
+    /// True if a variable left out code.
+    pub(super) fn has_lost(&self) -> bool {
+        self.names.has_lost
+    }
+
     /// The node of `$NAME`.
     pub(super) fn one(&self, name: &str) -> Option<Node<'t>> {
         self.names.one.get(name).copied()
@@ -62,6 +74,14 @@ impl<'t> Bindings<'t> {
     /// The variables with one node, sorted by name.
     pub(super) fn all_of_one(&self) -> Vec<(String, Node<'t>)> {
         self.names.one.iter().map(|(name, node)| (name.clone(), *node)).collect()
+    }
+
+    /// True if a range is within the nodes of a variable.
+    pub(super) fn hold(&self, range: &Range<usize>) -> bool {
+        let is_around =
+            |first: &Node<'t>, last: &Node<'t>| first.start_byte() <= range.start && range.end <= last.end_byte();
+        let many = self.names.many.values().filter_map(|nodes| nodes.first().zip(nodes.last()));
+        self.names.one.values().map(|node| (node, node)).chain(many).any(|(first, last)| is_around(first, last))
     }
 
     /// The text that was made under a name.

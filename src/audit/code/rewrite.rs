@@ -72,6 +72,15 @@ impl Pass {
         for (found, edit) in found.iter().filter_map(|found| Some((found, found.edit.as_ref()?))) {
             let Some(old) = text.get(edit.range.clone()) else { continue };
             if edit.range.start >= at && old != edit.text {
+                if found.has_lost {
+                    let message = format!(
+                        "the rule `{}` would lose code of `{}` before the mark after `$$$`",
+                        found.rule,
+                        source.path()
+                    );
+                    let error = Error::new(Code::InvalidInput, message).detail("rule", found.rule.as_str());
+                    return Err(error.hint("leave the mark out of the pattern, or write a line break in its place"));
+                }
                 let out = &mut pass.text;
                 out.push_str(&text[at..edit.range.start]);
                 let after = &text[edit.range.end..];

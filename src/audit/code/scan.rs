@@ -25,10 +25,12 @@ pub struct Match {
     pub rule: String,
     /// Its bytes.
     pub range: Range<usize>,
-    /// The edit of its rule; none if the rule has no fix.
+    /// The edit of its rule; none if the rule has no fix, or the match is to stay.
     pub edit: Option<Edit>,
     /// The texts that would end the code within a page that the match stands in; none outside of such code.
     pub(crate) ends: &'static [&'static str],
+    /// True if the edit would lose code that `$$$` left out before a mark.
+    pub(crate) has_lost: bool,
 }
 
 /// The results of one reading of a text.
@@ -103,6 +105,9 @@ fn of_node<'t>(config: &Config, judge: &Judge<'_, 't>, node: Node<'t>) -> Option
     }
     let mut bindings = Bindings::default();
     let node = judge.core(&config.core, &config.rewriters, node, &mut bindings)?;
-    let edit = config.fix.as_ref().map(|fix| judge.edit(fix, node, &bindings));
-    Some(Match { rule: config.id.clone(), range: node.byte_range(), edit, ends: &[] })
+    // A pattern goes over what was not understood, and the new text has it only as a part of a variable.
+    let is_lost = |inner: Node<'t>| inner.is_error() && !bindings.hold(&inner.byte_range());
+    let stays = node.has_error() && tree::descend(node).any(is_lost);
+    let edit = config.fix.as_ref().filter(|_| !stays).map(|fix| judge.edit(fix, node, &bindings));
+    Some(Match { rule: config.id.clone(), range: node.byte_range(), edit, ends: &[], has_lost: bindings.has_lost() })
 }

@@ -167,7 +167,10 @@ impl Unifier<'_> {
     }
 
     fn take<'t>(&self, name: Option<&str>, nodes: &[Node<'t>], n_marks: usize, bindings: &mut Bindings<'t>) -> bool {
-        let own = &nodes[..nodes.len().saturating_sub(n_marks)];
+        let (own, marks) = nodes.split_at(nodes.len().saturating_sub(n_marks));
+        if name.is_some() && marks.iter().any(Node::is_named) {
+            bindings.lose();
+        }
         name.is_none_or(|name| bindings.bind_many(self.text, name, own.to_vec()))
     }
 

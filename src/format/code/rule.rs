@@ -91,6 +91,7 @@ impl Rules {
                     verbatim::marked_fix(language, &mut rewriter.fix)?;
                 }
                 let id = document.id.clone();
+                check_variables(&document).map_err(|error| error.within(format!("the rule `{id}`")))?;
                 if needs.insert(id.clone(), Need::of(&document)).is_some() {
                     return Err(wrong(format!("two rules are called `{id}`")).hint("give each rule an `id` of its own"));
                 }
@@ -126,6 +127,42 @@ impl Rules {
         rules.retain(|rule| self.needs.get(&rule.id).is_none_or(|need| need.is_met(text)));
         rules
     }
+}
+
+/// `invalid_input` if a fix has `$NAME` where the rule has `$$$NAME` alone, or the other way round: ast-grep leaves it out of the new text.
+fn check_variables(rule: &SerializableRuleConfig<Grammar>) -> Result<(), Error> {
+    let value = |value: Result<Value, serde_json::Error>| value.unwrap_or_default();
+    let core = value(serde_json::to_value(&rule.core));
+    let bound = variables(&core.to_string());
+    let mut fix = value(serde_json::to_value(&rule.fix));
+    let made = &core["transform"];
+    for (name, is_many) in verbatim::templates(&mut fix).into_iter().flat_map(|text| variables(text)) {
+        let has = |is_many: bool| bound.contains(&(name.clone(), is_many));
+        if !has(is_many) && has(!is_many) && made.get(&name).is_none() {
+            let sigil = |is_many: bool| if is_many { "$$$" } else { "$" };
+            let message =
+                format!("the fix has `{}{name}`, which is `{}{name}` in the rule", sigil(is_many), sigil(!is_many));
+            return Err(wrong(message).hint("write the variable of the fix as it is in the rule"));
+        }
+    }
+    Ok(())
+}
+
+/// The names of the variables in a text; true for those of `$$$`.
+fn variables(text: &str) -> BTreeSet<(String, bool)> {
+    let mut found = BTreeSet::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        let after = rest[at..].trim_start_matches('$');
+        let dollars = rest.len() - at - after.len();
+        let end = after.find(|c: char| !(c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_'));
+        let name = &after[..end.unwrap_or(after.len())];
+        if !name.is_empty() {
+            found.insert((name.to_owned(), dollars >= 3));
+        }
+        rest = &after[name.len()..];
+    }
+    found
 }
 
 /// Utility rules from texts in YAML, one a document.

@@ -6,6 +6,7 @@ use ast_grep_config::{CombinedScan, RuleConfig};
 use ast_grep_core::{NodeMatch, meta_var::MetaVariable, tree_sitter::StrDoc};
 
 use super::{
+    form,
     grammar::Grammar,
     rule::Rules,
     tree::Tree,
@@ -16,6 +17,9 @@ use base::{
     language::Language,
 };
 
+/// The message of a match that stays, because ast-grep would drop what was not understood.
+const HAS_ERROR: &str = "it has a syntax error";
+
 /// A match of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
@@ -25,7 +29,7 @@ pub struct Match {
     pub range: Range<usize>,
     /// The bytes of its variables by name: one range, or from the first to the last node of `$$$NAME`.
     pub variables: BTreeMap<String, Variable>,
-    /// The edit of its rule; none if the rule has no fix.
+    /// The edit of its rule; none if the rule has no fix, or the match is to stay.
     pub edit: Option<Edit>,
     /// The message of its rule; empty if there is none.
     pub message: String,
@@ -164,7 +168,8 @@ pub(crate) fn scan_rule(rules: &Rules, id: &str, language: Language, tree: &Tree
 }
 
 fn of(rule: &RuleConfig<Grammar>, found: &Found<'_>) -> Match {
-    let edit = rule.fixer.first().map(|fixer| {
+    let reason = (!rule.fixer.is_empty() && form::has_lost_error(found)).then_some(HAS_ERROR);
+    let edit = rule.fixer.first().filter(|_| reason.is_none()).map(|fixer| {
         let edit = found.make_edit(&rule.matcher, fixer);
         Edit { range: edit.position..edit.position + edit.deleted_length, text: edit.inserted_text }
     });
@@ -181,5 +186,6 @@ fn of(rule: &RuleConfig<Grammar>, found: &Found<'_>) -> Match {
         MetaVariable::Dropped(_) | MetaVariable::Multiple => None,
     });
     let variables = variables.collect();
-    Match { rule: rule.id.clone(), range: found.range(), variables, edit, message: rule.get_message(found), ends: &[] }
+    let message = reason.map_or_else(|| rule.get_message(found), str::to_owned);
+    Match { rule: rule.id.clone(), range: found.range(), variables, edit, message, ends: &[] }
 }

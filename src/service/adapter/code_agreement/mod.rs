@@ -96,8 +96,8 @@ impl Pair {
         let proposed = proposed.map(|rewritten| rewritten.map(|rewritten| (rewritten.text, rewritten.edits)));
         let verified = audit::rewrite::rewritten(&source, (text, &read), &pulse);
         let verified = verified.map(|rewritten| rewritten.map(|rewritten| (rewritten.text, rewritten.edits)));
-        // A proposer does not read its result, where a text can have become code, or code a text.
-        let reasons = ["indentation is not known"];
+        // A proposer does not read its result, where a text can have become code, or code a text. Nor does it know what `$$$` has left out.
+        let reasons = ["indentation is not known", "would lose code"];
         let is_unknown =
             verified.as_ref().is_err_and(|error| reasons.iter().any(|reason| error.message().contains(reason)));
         let code = |error: Error| error.code();

@@ -31,7 +31,8 @@ const LANGUAGES: &[(Language, &str, &str)] = &[
 fn every_language_is_matched() {
     let mut missed = Vec::new();
     for (language, pattern, text) in LANGUAGES {
-        let pattern = Pattern { pattern, selector: None, strictness: None, fix: Some("NEW($A)") };
+        let fix = if pattern.contains("$$$A") { "NEW($$$A)" } else { "NEW($A)" };
+        let pattern = Pattern { pattern, selector: None, strictness: None, fix: Some(fix) };
         let pair = of_pattern(*language, pattern).unwrap_or_else(|error| panic!("{language:?}: {error}"));
         let found = pair.matches("a", *language, text, language.name()).expect("it does not panic");
         if found.is_empty() {
@@ -231,4 +232,30 @@ rule: {kind: identifier, matches: {within: {OUTER: {matches: X}, INNER: {pattern
     assert!(texts(&rule("{matches: {twice: {X: {kind: arguments}}}}"), utilities) > 0);
     let both = "{matches: {within: {OUTER: {kind: arguments}, INNER: {pattern: $I}}, twice: {X: {kind: arguments}}}}";
     assert!(texts(&rule(both), utilities) > 0);
+}
+
+#[test]
+fn code_with_a_syntax_error_is_not_rewritten() {
+    let pattern = Pattern { pattern: "f($A)", selector: None, strictness: None, fix: Some("g(\n  $A)") };
+    let pair = of_pattern(Language::JavaScript, pattern).unwrap();
+    let text = "f(1);\nlet = ;\nf(`x\n  y);\n";
+    assert_eq!(pair.rewritten("a", Language::JavaScript, text).unwrap(), text.replacen("f(1)", "g(\n  1)", 1));
+}
+
+#[test]
+fn a_variable_that_would_be_left_out_is_refused() {
+    for (pattern, fix) in [("f($$$A)", "g($A)"), ("f($A)", "g($$$A)"), ("f($A, $$$B)", "g($A, $B)")] {
+        let pattern = Pattern { pattern, selector: None, strictness: None, fix: Some(fix) };
+        let error = of_pattern(Language::JavaScript, pattern).err().unwrap();
+        assert!(error.message().contains("which is `$"), "{error}");
+    }
+}
+
+#[test]
+fn code_that_a_mark_takes_the_place_of_is_not_lost() {
+    let pattern = Pattern { pattern: "if a; then $$$B; fi", selector: None, strictness: None, fix: Some("$$$B") };
+    let pair = of_pattern(Language::Bash, pattern).unwrap();
+    let of = |text: &str| pair.rewritten("a", Language::Bash, text);
+    assert_eq!(of("if a; then b; c; fi\n").unwrap(), "b; c\n");
+    assert!(of("if a; then\n  b\n  c\nfi\n").unwrap_err().message().contains("would lose code"));
 }
