@@ -94,6 +94,7 @@ impl<'a> Finder<'a> {
             rule: rule.as_ref(),
             fix: None,
             language: lang.as_deref().map(Language::parse).transpose()?,
+            once: false,
         });
         Ok(Finder { query: query?, allow_errors: *allow_errors })
     }

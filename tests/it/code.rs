@@ -203,3 +203,33 @@ fn the_values_of_a_program_stay() {
         assert_eq!(before.stdout, after.stdout, "{}", String::from_utf8_lossy(&written));
     }
 }
+
+#[test]
+fn a_match_with_the_form_of_its_fix_stays_and_is_listed() {
+    let site = Site::empty();
+    site.git(&["init", "-q", "-b", "main"]);
+    site.write("web/a.js", "log(1);\nlog(2, ctx);\nlog(log(3));\n");
+    site.write("web/a.py", "log(1)\nlog(2, ctx)\n");
+    site.commit();
+    let params = json!({"pattern": "log($$$A)", "fix": "log($$$A, ctx)", "once": true});
+    let (ran, output) = rewrite(&site, "apply", &params);
+    assert_eq!(ran.code, 0, "{output:#}");
+    assert_eq!((&output["baseline"]["matches"], &output["baseline"]["matches_left"]), (&json!(4), &json!(2)));
+    assert_eq!(site.read("web/a.js"), b"log(1, ctx);\nlog(2, ctx);\nlog(log(3, ctx), ctx);\n");
+    let listed = site.findings();
+    assert_eq!((&listed[0]["line"], &listed[0]["place"]), (&json!(2), &json!("log(2, ctx)")), "{listed:#?}");
+    assert!(listed[0]["reason"].as_str().unwrap().contains("has the form of the fix"), "{listed:#?}");
+    site.commit();
+    let (ran, second) = rewrite(&site, "apply", &params);
+    assert_eq!(ran.code, 0, "{second:#}");
+    assert_eq!((&second["baseline"]["matches"], &second["applied_changes"]["files"]), (&json!(0), &json!(0)));
+    assert_eq!((&second["baseline"]["matches_left"], site.findings().len()), (&json!(6), 6));
+    for (params, words) in [
+        (json!({"pattern": "log($A, $B)", "fix": "log(f($A), $B)"}), "set `once`"),
+        (json!({"pattern": "f($A)", "fix": "f($A)", "once": true, "lang": "js"}), "fits all of them"),
+        (json!({"pattern": "f($A)", "fix": "f($A); g()", "once": true, "lang": "js"}), "can't look for the fix"),
+    ] {
+        let (ran, _) = rewrite(&site, "apply", &params);
+        assert!(ran.code != 0 && ran.stderr.contains(words), "{params}: {}", ran.stderr);
+    }
+}

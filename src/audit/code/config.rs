@@ -74,7 +74,7 @@ pub(super) fn config(id: &str, value: &Value, utilities: &Utilities) -> Result<O
     if !SEVERITIES.contains(&severity) {
         return Err(wrong(format!("there is no severity `{severity}`")));
     }
-    let config = Config { id: id.to_owned(), language, core, named, rewriters, fix, files, ignores };
+    let config = Config { id: id.to_owned(), language, core, named, rewriters, fix, form: None, files, ignores };
     Ok((severity != "off").then_some(config))
 }
 
@@ -233,12 +233,13 @@ fn fix(reader: &Reader, value: &Value, core: &Core) -> Result<Option<Fix>, Error
         let template = string("template", object.get("template").unwrap_or(&Value::Null))?;
         let relation = |key: &str| object.get(key).map(|value| reader.relation(key, value, true)).transpose();
         let (before, after) = (relation("expandStart")?, relation("expandEnd")?);
-        Ok(Fix { template: Template::parse(reader.language, template, &made)?, before, after })
+        let source = template.to_owned();
+        Ok(Fix { source, template: Template::parse(reader.language, template, &made)?, before, after })
     };
     match value {
         Value::String(text) => {
             let template = Template::parse(reader.language, text, &made)?;
-            Ok(Some(Fix { template, before: None, after: None }))
+            Ok(Some(Fix { source: text.clone(), template, before: None, after: None }))
         }
         Value::Array(all) => {
             let mut first = None;

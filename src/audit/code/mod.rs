@@ -6,7 +6,7 @@
 //!
 //! - Reading: `rules`, `config`, `reader`, `selector`, `shorthand` and `order` make the types of `rule` of YAML.
 //! - Places: `embedded` has the code within pages, and `scan` finds the matches in one tree.
-//! - Matching: `judge` judges nodes by rules, `unify` by patterns, and `binding` holds variables.
+//! - Matching: `judge` judges nodes by rules, `unify` by patterns, `form` by fixes, and `binding` holds variables.
 //! - Faults that a grammar lets pass: `gaps`.
 //! - Writing: `template` and `transform` make texts, and `layout` indents them, but for the lines that `literal` finds.
 
@@ -20,6 +20,7 @@ pub(crate) mod tree;
 mod binding;
 mod config;
 mod embedded;
+mod form;
 mod grammar;
 mod judge;
 mod layout;

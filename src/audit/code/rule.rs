@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use regex::Regex;
 
-use super::{pattern::Pattern, template::Template, transform::Change};
+use super::{form::Form, pattern::Pattern, template::Template, transform::Change};
 use base::language::Language;
 
 /// The kinds that a match of a rule may have; none if it may have any.
@@ -131,6 +131,8 @@ pub(super) struct Rewriter {
 /// The new text of a match, and the neighbours that it replaces too.
 #[derive(Debug)]
 pub(super) struct Fix {
+    /// The text as it stands in the rule.
+    pub(super) source: String,
     /// The text.
     pub(super) template: Template,
     /// The way to a node before.
@@ -154,6 +156,8 @@ pub(super) struct Config {
     pub(super) rewriters: BTreeMap<String, Rewriter>,
     /// The new text of its matches.
     pub(super) fix: Option<Fix>,
+    /// The form of matches that stay, since they are rewritten already.
+    pub(super) form: Option<Form>,
     /// Globs of the files that it is for.
     pub(super) files: Option<globset::GlobSet>,
     /// Globs of the files that it is not for.

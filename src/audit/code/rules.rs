@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     config,
+    form::Form,
     need::Need,
     pattern::Pattern,
     reader::wrong,
@@ -91,6 +92,21 @@ impl Rules {
         }
         let languages = configs.iter().map(|(config, _)| config.language).collect();
         Ok(Rules { configs, utilities, is_suppressible: true, languages })
+    }
+
+    /// The same rules, which leave a match alone that has the form of its fix.
+    pub fn once(mut self) -> Result<Self, Error> {
+        for (config, _) in &mut self.configs {
+            let Some(fix) = &config.fix else { continue };
+            if fix.before.is_some() || fix.after.is_some() {
+                return Err(wrong(format!(
+                    "the rule `{}` replaces neighbors of its matches, so that `once` can't be used",
+                    config.id
+                )));
+            }
+            config.form = Some(Form::parse(config.language, &fix.source)?);
+        }
+        Ok(self)
     }
 
     /// The rules for a file that may match in its text.

@@ -43,6 +43,11 @@ impl<'r> File<'r> {
         self.path
     }
 
+    /// True if matches stay that have the form of their fix.
+    pub(crate) fn is_once(&self) -> bool {
+        self.rules.iter().any(|(_, rules)| !rules.forms.is_empty())
+    }
+
     /// True if a rule may match in a text of the file.
     pub(crate) fn concern(&self, text: &str) -> bool {
         self.rules.iter().any(|(language, rules)| rules.concern(self.path, *language, text))

@@ -22,6 +22,8 @@ pub struct Words<'a> {
     pub fix: Option<&'a str>,
     /// The only language.
     pub language: Option<Language>,
+    /// True if a match stays that has the form of the fix.
+    pub once: bool,
 }
 
 /// A query, compiled for each language once.
@@ -44,17 +46,19 @@ impl<'a> Query<'a> {
         let Some(compiled) = self.compiled.get(&language) else { return Ok(None) };
         let compile = || {
             let Words { pattern, selector, strictness, rule, fix, .. } = self.words;
-            match (pattern, rule) {
+            let rules = match (pattern, rule) {
                 (Some(pattern), _) => Rules::of_pattern(PatternText { language, pattern, selector, strictness, fix }),
                 (None, rule) => Rules::of_object(language, rule.unwrap_or(&Value::Null), fix),
-            }
+            };
+            let rules = rules.map_err(|error| {
+                let error = error.detail("lang", language.name());
+                match self.words.language {
+                    Some(_) => error,
+                    None => error.hint("name the language by `lang`, or narrow the glob to files of one language"),
+                }
+            })?;
+            if self.words.once { rules.once() } else { Ok(rules) }
         };
-        compiled.get_or_init(compile).as_ref().map(Some).map_err(|error| {
-            let error = error.clone().detail("lang", language.name());
-            match self.words.language {
-                Some(_) => error,
-                None => error.hint("name the language by `lang`, or narrow the glob to files of one language"),
-            }
-        })
+        compiled.get_or_init(compile).as_ref().map(Some).map_err(Clone::clone)
     }
 }

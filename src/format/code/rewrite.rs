@@ -54,14 +54,19 @@ pub fn rewrite(
     }
     let rule = found.first().map(|found| found.rule.clone()).unwrap_or_default();
     let path = file.path();
-    Err(Error::new(
-        Code::InvalidInput,
-        format!(
-            "the rule `{rule}` matches its own result: `{path}` would grow, or be rewritten more than {MOST_PASSES} times"
+    let (why, hint) = match file.is_once() {
+        false => (
+            "matches its own result",
+            "set `once` to leave code that has the form of the fix, or narrow the rule so that the new text does not match",
         ),
-    )
-    .detail("rule", rule)
-    .hint("narrow it so that the new text does not match, for example by `not` or by a constraint on a variable"))
+        true => (
+            "does not find the form of its fix in its own result",
+            "narrow the rule so that the new text does not match, for example by `not` or by a constraint on a variable",
+        ),
+    };
+    let message =
+        format!("the rule `{rule}` {why}: `{path}` would grow, or be rewritten more than {MOST_PASSES} times");
+    Err(Error::new(Code::InvalidInput, message).detail("rule", rule).hint(hint))
 }
 
 /// Makes the edits of one pass, without those that begin within an earlier one or change nothing. Returns their number.

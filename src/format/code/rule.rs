@@ -9,10 +9,10 @@ use ast_grep_config::{
     DeserializeEnv, GlobalRules, RuleCollection, RuleConfig, RuleConfigError, SerializableGlobalRule,
     SerializableRuleConfig, Severity, from_multiple,
 };
-use ast_grep_core::Pattern;
+use ast_grep_core::{Language as _, Pattern};
 use serde_json::{Value, json};
 
-use super::{grammar::Grammar, literal::Need, verbatim};
+use super::{form::Form, grammar::Grammar, literal::Need, tree, verbatim};
 use base::{
     error::{Code, Error},
     language::Language,
@@ -26,6 +26,8 @@ pub struct Rules {
     languages: BTreeSet<Language>,
     /// True if comments `ast-grep-ignore` count.
     pub(super) is_suppressible: bool,
+    /// With `once`, the forms of the fixes by rule.
+    pub(super) forms: BTreeMap<String, Form>,
 }
 
 /// A pattern of ast-grep with its surroundings.
@@ -102,7 +104,59 @@ impl Rules {
         let languages = configs.iter().map(|config| config.language.0).collect();
         let collection = RuleCollection::try_new(configs)
             .map_err(|error| wrong(format!("a rule has a glob that can't be used: {error}")))?;
-        Ok(Rules { collection, needs, languages, is_suppressible: true })
+        Ok(Rules { collection, needs, languages, is_suppressible: true, forms: BTreeMap::new() })
+    }
+
+    /// The same rules, which leave a match alone that has the form of its fix. `invalid_input` if a fix can't be looked for, or fits every
+    /// match of its pattern.
+    pub fn once(mut self) -> Result<Self, Error> {
+        let mut forms = Vec::new();
+        self.collection.for_each_rule(|rule| {
+            if let Some(fix) = &rule.fix {
+                let values = (serde_json::to_value(fix), serde_json::to_value(&rule.core.rule));
+                forms.push((
+                    rule.id.clone(),
+                    rule.language,
+                    values.0.unwrap_or_default(),
+                    values.1.unwrap_or_default(),
+                ));
+            }
+        });
+        for (id, language, mut fix, rule) in forms {
+            let has = |key: &str| fix.get(key).is_some_and(|value| !value.is_null());
+            if has("expandStart") || has("expandEnd") {
+                let message =
+                    format!("the rule `{id}` replaces neighbors of its matches, so that `once` can't be used");
+                return Err(wrong(message).hint("narrow the rule so that the new text does not match"));
+            }
+            let Some(text) = verbatim::templates(&mut fix).into_iter().next() else { continue };
+            let form = Form::new(language, &id, &verbatim::unmarked_text(text))?;
+            let pattern = &rule["pattern"];
+            if let Some(code) = pattern.as_str().or_else(|| pattern["context"].as_str()) {
+                self.check_form((&id, &form), language, code)?;
+            }
+            self.forms.insert(id, form);
+        }
+        Ok(self)
+    }
+
+    /// `invalid_input` if the code of a pattern, which is a match of it, has the form of the fix.
+    fn check_form(&self, (id, form): (&str, &Form), language: Grammar, pattern: &str) -> Result<(), Error> {
+        let code = language.pre_process_pattern(pattern).into_owned();
+        let tree = tree::parse(language.0, &code, &|| Ok(()))?;
+        let mut is_general = false;
+        self.collection.for_each_rule(|rule| {
+            is_general |= rule.id == id && tree.root().find(&rule.matcher).is_some_and(|found| form.has(&found));
+        });
+        match is_general {
+            false => Ok(()),
+            true => {
+                let message = format!(
+                    "`once` can't tell which matches of the rule `{id}` are rewritten: the fix fits all of them"
+                );
+                Err(wrong(message).hint("leave `once` out if the new text does not match, or narrow the pattern"))
+            }
+        }
     }
 
     /// The language of a rule.

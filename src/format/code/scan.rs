@@ -20,6 +20,9 @@ use base::{
 /// The message of a match that stays, because ast-grep would drop what was not understood.
 const HAS_ERROR: &str = "it has a syntax error";
 
+/// The message of a match that stays, because it was rewritten already.
+const HAS_FORM: &str = "it has the form of the fix already";
+
 /// A match of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
@@ -77,11 +80,11 @@ pub(crate) fn scan(rules: &Rules, path: &str, language: Language, tree: &Tree) -
         if rules.is_suppressible {
             let combined = CombinedScan::new(configs.clone());
             let found = combined.scan(tree, true);
-            matches.extend(found.diffs.iter().map(|(rule, found)| of(rule, found)));
-            matches.extend(found.matches.iter().flat_map(|(rule, all)| all.iter().map(|found| of(rule, found))));
+            matches.extend(found.diffs.iter().map(|(rule, found)| of(rules, rule, found)));
+            matches.extend(found.matches.iter().flat_map(|(rule, all)| all.iter().map(|found| of(rules, rule, found))));
         } else {
             for rule in &configs {
-                matches.extend(tree.root().find_all(&rule.matcher).map(|found| of(rule, &found)));
+                matches.extend(tree.root().find_all(&rule.matcher).map(|found| of(rules, rule, &found)));
             }
         }
         matches
@@ -160,15 +163,20 @@ pub(crate) fn scan_rule(rules: &Rules, id: &str, language: Language, tree: &Tree
         let mut matches = Vec::new();
         rules.collection.for_each_rule(|rule| {
             if rule.id == id {
-                matches.extend(tree.root().find_all(&rule.matcher).map(|found| of(rule, &found)));
+                matches.extend(tree.root().find_all(&rule.matcher).map(|found| of(rules, rule, &found)));
             }
         });
         matches
     })
 }
 
-fn of(rule: &RuleConfig<Grammar>, found: &Found<'_>) -> Match {
-    let reason = (!rule.fixer.is_empty() && form::has_lost_error(found)).then_some(HAS_ERROR);
+fn of(rules: &Rules, rule: &RuleConfig<Grammar>, found: &Found<'_>) -> Match {
+    let reason = if form::has_lost_error(found) {
+        Some(HAS_ERROR)
+    } else {
+        rules.forms.get(&rule.id).filter(|form| form.has(found)).map(|_| HAS_FORM)
+    };
+    let reason = reason.filter(|_| !rule.fixer.is_empty());
     let edit = rule.fixer.first().filter(|_| reason.is_none()).map(|fixer| {
         let edit = found.make_edit(&rule.matcher, fixer);
         Edit { range: edit.position..edit.position + edit.deleted_length, text: edit.inserted_text }

@@ -194,6 +194,11 @@ pub(super) fn unmarked(text: &[u8], added: usize) -> Vec<u8> {
     out
 }
 
+/// The fix of a rule as it was written.
+pub(super) fn unmarked_text(fix: &str) -> String {
+    fix.replace(char::from(MARK), "\n")
+}
+
 /// True if two texts differ in the spaces at the begin of their lines alone.
 pub(super) fn is_alike(a: &[u8], b: &[u8]) -> bool {
     let lines = |text: &[u8]| -> Vec<Vec<u8>> {

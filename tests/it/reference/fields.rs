@@ -90,7 +90,7 @@ fn samples() -> Vec<(&'static str, Value)> {
         (
             "nrv.code.rewrite",
             json!([{"glob": "web/**", "pattern": "log($A)", "selector": "call_expression", "strictness": "smart", "lang": "js",
-                    "fix": "trace($A)", "allow_errors": false, "on_skip": "list"}]),
+                    "fix": "trace($A)", "allow_errors": false, "once": false, "on_skip": "list"}]),
         ),
         (
             "nrv.code.rewrite",

@@ -31,7 +31,7 @@ const HIT: &[Field] = fields! {
 const REWRITE: &[Field] = fields! {
     glob: "string | array", pattern: "string | ()?", selector: "string | ()?", strictness: "string | ()?", rule: "map | ()?",
     fix: "string | ()?", lang: "string | ()?", rules: "string | array | ()?", utils: "string | array | ()?",
-    tests: "string | array | ()?", allow_errors: "bool | ()?", on_skip: "string | ()?",
+    tests: "string | array | ()?", allow_errors: "bool | ()?", once: "bool | ()?", on_skip: "string | ()?",
 };
 
 pub(super) const NAMESPACE: Namespace = Namespace {
@@ -61,6 +61,8 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// ```
         find(search: "map" = SEARCH) -> "array" = HIT;
         /// Proposes to rewrite the matches of a pattern, a rule object, or files of rules; returns a proposal of `code_rewrite`.
+        ///
+        /// With `once` a match that has the form of its fix already stays, so that `log($A)` can become `log(wrap($A))`.
         ///
         /// ```rhai
         /// nrv.code.rewrite(#{ pattern: "log($A)", fix: "trace($A)", glob: "web/**/*.js" }).files

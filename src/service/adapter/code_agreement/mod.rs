@@ -2,6 +2,7 @@
 //! matcher of our own. A disagreement would refuse a right change.
 
 mod literals;
+mod once;
 mod pages;
 mod published;
 mod random;

@@ -43,7 +43,10 @@ impl Adapter for CodeRewrite {
     fn counts(&self) -> Counted<'_> {
         let own = [
             ("matches", "Matches that are rewritten, also within each other."),
-            ("matches_left", "Matches of rules without a fix. The baseline artefact lists them."),
+            (
+                "matches_left",
+                "Matches that stay: of rules without a fix, and with `once` those that have the form of the fix. The baseline artefact lists them.",
+            ),
         ];
         Counted {
             baseline: [&envelope::SURVEYED[..], &own].concat(),

@@ -9,7 +9,7 @@ use crate::{
 };
 use base::{
     change::{Change, Content},
-    error::Error,
+    error::{Code, Error},
     language::Language,
     path::RepoPath,
 };
@@ -31,7 +31,7 @@ struct Page {
     /// The number of matches that are rewritten.
     matches: u64,
     after: Option<Rewritten>,
-    /// Matches of rules without a fix: line, text, rule and message.
+    /// Matches that stay, as those of rules without a fix: line, text, rule and message.
     left: Vec<(u64, String, String, String)>,
 }
 
@@ -72,7 +72,8 @@ enum Wanted<'a> {
 impl<'a> Wanted<'a> {
     fn new(params: &'a Params, sources: &Sources) -> Result<Self, Error> {
         if !params.rules.list().is_empty() {
-            return Ok(Wanted::Files(Rules::parse(&sources.rules, &sources.utils)?));
+            let rules = Rules::parse(&sources.rules, &sources.utils)?;
+            return Ok(Wanted::Files(if params.once { rules.once()? } else { rules }));
         }
         let query = Query::new(Words {
             pattern: params.pattern.as_deref(),
@@ -81,6 +82,7 @@ impl<'a> Wanted<'a> {
             rule: params.rule.as_ref(),
             fix: params.fix.as_deref(),
             language: params.language()?,
+            once: params.once,
         });
         query.map(Wanted::One)
     }
@@ -111,6 +113,12 @@ fn look(wanted: &Wanted<'_>, params: &Params, source: &survey::Source<'_>) -> Re
         }
     }
     page.after = rewrite(&file, (text, &found), &pulse)?;
+    let edits = page.after.as_ref().map_or(0, |after| after.edits);
+    if params.is_one_rule_once() && edits > page.matches {
+        let message = format!("`once` would rewrite {edits} places of `{}`, where {} match", source.path, page.matches);
+        return Err(Error::new(Code::InvalidInput, message)
+            .hint("narrow the rule so that the new text does not match elsewhere"));
+    }
     Ok(Look::Read(page))
 }
 

@@ -101,6 +101,24 @@ fn a_line_of_a_literal_that_moves_fails() {
 }
 
 #[test]
+fn each_match_is_rewritten_once() {
+    let params = json!({"pattern": "log($$$A)", "fix": "log($$$A, c)", "once": true});
+    let (old, new) = ("log(1);\nlog(2, c);\nlog(log(3));\n", "log(1, c);\nlog(2, c);\nlog(log(3, c), c);\n");
+    let (proposal, failed) = measured_on(old, &params, |_| ());
+    assert_eq!(failed, Vec::<String>::new());
+    assert_eq!(proposal.changes.changes()[0].after.as_ref().unwrap().bytes.as_slice(), new.as_bytes());
+    for (from, to) in
+        [("log(1, c)", "log(1, c, c)"), ("log(2, c)", "log(2, c, c)"), ("log(1, c)", "log(1)"), ("3, c", "3")]
+    {
+        let text = new.replacen(from, to, 1);
+        let (_, failed) = measured_on(old, &params, |proposal| replaced(proposal, &text));
+        assert!(failed.contains(&"rewrites_expected".to_owned()), "{text}: {failed:?}");
+    }
+    let lie = |proposal: &mut Proposal| *proposal.baseline.counts.get_mut("matches_left").unwrap() += 1;
+    assert!(measured_on(old, &params, lie).1.contains(&"counts_match".to_owned()));
+}
+
+#[test]
 fn a_record_that_lies_fails() {
     for name in ["matches", "matches_left", "files_scanned", "files_skipped"] {
         let lie = |proposal: &mut Proposal| *proposal.baseline.counts.get_mut(name).unwrap() += 1;

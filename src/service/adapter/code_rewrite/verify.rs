@@ -64,13 +64,14 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
 
 /// The rules of each language; a pattern that is no code of a language has none there.
 fn all_rules(params: &Params, sources: &Sources) -> Result<Vec<(Language, Rules)>, Error> {
+    let once = |rules: Rules| if params.once { rules.once() } else { Ok(rules) };
     if !params.rules.list().is_empty() {
-        let rules = || Rules::parse(&sources.rules, &sources.utils);
+        let rules = || once(Rules::parse(&sources.rules, &sources.utils)?);
         let languages: Vec<Language> = rules()?.languages().iter().copied().collect();
         return languages.into_iter().map(|language| Ok((language, rules()?))).collect();
     }
     let fix = params.fix.as_deref();
-    let of = |language: Language| match (&params.pattern, &params.rule) {
+    let plain = |language: Language| match (&params.pattern, &params.rule) {
         (Some(pattern), _) => Rules::of_pattern(PatternText {
             language,
             pattern,
@@ -80,6 +81,7 @@ fn all_rules(params: &Params, sources: &Sources) -> Result<Vec<(Language, Rules)
         }),
         (None, rule) => Rules::of_object(language, rule.as_ref().unwrap_or_default(), fix),
     };
+    let of = |language: Language| once(plain(language)?);
     match params.language()? {
         Some(language) => Ok(vec![(language, of(language)?)]),
         None => Ok(Language::all().filter_map(|language| Some((language, of(language).ok()?))).collect()),
@@ -99,6 +101,10 @@ impl Judge<'_> {
         match (text(file.before), text(file.after), source, skipped) {
             (Some(before), Some(after), Some(source), None) if file.changed => {
                 changed(&source, file.path, (before, after), &mut tally, pulse)?;
+                if self.params.is_one_rule_once() && tally.rewrites > tally.matches {
+                    let reason = "more places were rewritten than match before the change";
+                    tally.failures.push(Failure::at(REWRITES_EXPECTED, file.path, reason));
+                }
             }
             (_, Some(after), Some(source), skipped) if !file.changed => {
                 return self.unchanged(&source, (file.path, after), skipped, pulse);

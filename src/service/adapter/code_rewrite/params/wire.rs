@@ -43,6 +43,9 @@ pub(crate) struct Params {
     /// True if files with syntax errors are rewritten too.
     #[serde(default)]
     pub(crate) allow_errors: bool,
+    /// True if a match stays that has the form of its fix.
+    #[serde(default)]
+    pub(crate) once: bool,
     /// The treatment of a file that is left alone.
     #[serde(default)]
     pub(crate) on_skip: OnSkip,
@@ -79,6 +82,11 @@ impl Params {
     pub(crate) fn parse(params: &Value) -> Result<Self, Error> {
         serde_json::from_value(params.clone())
             .map_err(|error| Error::new(Code::InvalidInput, format!("the params can't be used: {error}")))
+    }
+
+    /// True if there is one rule that may rewrite each match once. Of several rules, one may rewrite what another one has written.
+    pub(crate) fn is_one_rule_once(&self) -> bool {
+        self.once && self.rules.list().is_empty()
     }
 
     /// The language that they name.

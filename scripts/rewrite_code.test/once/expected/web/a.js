@@ -1,0 +1,3 @@
+log("a", ctx);
+log("b", ctx);
+run(log(log("c", ctx), ctx));
