@@ -10,7 +10,7 @@ use std::{
 
 use super::{ApprovedTools, Calls, Orchestrators, Trust, callbacks::Agents};
 use crate::commitment::form;
-use adapter::Adapters;
+use adapter::{Adapters, Work};
 use base::{
     error::{Code, Error},
     micro::tool_of,
@@ -28,9 +28,9 @@ use system::{
     workspace::{Overlay, View, Workspace},
 };
 
-/// Takes how much of a long piece of work is done: (done, total).
+/// Takes how much of a long piece of work is done: (phase, done, total).
 #[derive(Clone)]
-pub struct Progress(pub Arc<dyn Fn(u64, u64) + Send + Sync>);
+pub struct Progress(pub Arc<dyn Fn(Work, u64, u64) + Send + Sync>);
 
 impl std::fmt::Debug for Progress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -131,7 +131,7 @@ impl Default for Options {
             environment: BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]),
             cancel: Arc::new(AtomicBool::new(false)),
             critical: Critical::default(),
-            progress: Progress(Arc::new(|_, _| {})),
+            progress: Progress(Arc::new(|_, _, _| {})),
             agents: Agents::default(),
         }
     }

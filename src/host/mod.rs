@@ -154,7 +154,7 @@ pub use self::{
     position::{Position, Positions},
     replay::{Difference, Divergence, Judges, Opened, Parting, Reach, Replay, Replayed, RuleAt, Trial},
     reply::{canonical_records, without_run_ids},
-    sink::{Answer, Event, Question, Silent, Sink, Work},
+    sink::{Answer, Event, Question, Silent, Sink},
 };
 use self::{
     call::llm::models::Models,
@@ -165,6 +165,7 @@ use self::{
     terms::Terms,
     turn::Turn,
 };
+pub use adapter::Work;
 pub use llm::Replies;
 use record::RunFolder;
 pub use record::event::{Evaluation, Flags, Input, Maker, Ruling, State};

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Commitment, agents::Agent};
+use adapter::Work;
 use base::{call::Blob, diff::Stat, hash::Sha256};
 use gate::GateResult;
 use llm::Usage;
@@ -130,7 +131,7 @@ pub enum Event {
         tool: String,
         /// The phase of its work.
         phase: Work,
-        /// How many files are done.
+        /// How many files or questions are done.
         done: u64,
         /// How many there are.
         total: u64,
@@ -212,18 +213,6 @@ pub enum Event {
         /// The sentence.
         text: String,
     },
-}
-
-/// A phase of an adapter's work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Work {
-    /// Files are read, and changes to them proposed.
-    Discover,
-    /// Files are written.
-    Apply,
-    /// The verifier reads what was written.
-    Verify,
 }
 
 /// A question to a person.

@@ -93,6 +93,7 @@ fn one_of_each() -> Vec<Event> {
         },
         Event::DtaStarted { tool: tool() },
         Event::DtaProgress { tool: tool(), phase: Work::Discover, done: 0, total: 1 },
+        Event::DtaProgress { tool: tool(), phase: Work::AskErrors, done: 0, total: 1 },
         Event::DtaProgress { tool: tool(), phase: Work::Apply, done: 0, total: 1 },
         Event::DtaProgress { tool: tool(), phase: Work::Verify, done: 0, total: 1 },
         Event::DtaProposed { tool: tool(), proposal: "p".to_owned(), files: 1 },

@@ -97,7 +97,7 @@ impl Here {
             threads,
             network: Way::of(&environment),
             environment,
-            progress: Progress(Arc::new(move |done, total| advance.advance(done, total))),
+            progress: Progress(Arc::new(move |phase, done, total| advance.advance(phase, done, total))),
             ..Options::default()
         });
         let context = context(Workspace::open(&place.root)?, options)?;

@@ -24,6 +24,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The interval at which a bar moves.
 const TICK: Duration = Duration::from_millis(100);
 
+/// The form of a bar without a count.
+const SPINNER: &str = "{spinner} {msg} ({elapsed})";
+
 /// Shows the progress of work.
 pub(super) struct Meter {
     shown: Shown,
@@ -82,14 +85,23 @@ impl Meter {
         }
     }
 
-    /// Reports the work that is done. Called from any thread, in any order.
-    pub(super) fn advance(&self, done: u64, total: u64) {
+    /// Reports the work of a phase that is done. Within a phase it is called from any thread, in any order.
+    pub(super) fn advance(&self, phase: Work, done: u64, total: u64) {
         if self.shown == Shown::Nothing {
             return;
         }
         let mut job = self.lock();
         let Some(job) = job.as_mut() else { return };
+        let is_next = job.phase != phase;
+        if is_next {
+            (job.phase, job.done, job.total) = (phase, 0, 0);
+            if let Some(bar) = &job.bar {
+                bar.set_message(job.message());
+                style(bar, SPINNER);
+            }
+        }
         if job.total == 0
+            && total > 0
             && let Some(bar) = &job.bar
         {
             count(bar, total);
@@ -98,7 +110,7 @@ impl Meter {
         if let Some(bar) = &job.bar {
             bar.set_position(job.done);
         }
-        if self.shown == Shown::Events && job.watch.elapsed() >= PAUSE {
+        if self.shown == Shown::Events && (is_next || job.watch.elapsed() >= PAUSE) {
             job.watch = Stopwatch::start();
             let (tool, phase) = (job.tool.clone(), job.phase);
             let line = json_line(&Event::DtaProgress { tool, phase, done: job.done, total });
@@ -127,21 +139,30 @@ impl Meter {
 }
 
 impl Job {
-    fn draw(&self) -> ProgressBar {
+    fn message(&self) -> String {
         let what = match self.phase {
             Work::Discover => "looking at files".to_owned(),
+            Work::StartServer => "starting the language server".to_owned(),
+            Work::LoadProject => "waiting until the language server has read the project".to_owned(),
+            Work::AskRename => "asking the language server for the rename".to_owned(),
+            Work::AskPlaces => "asking the language server about other places".to_owned(),
+            Work::AskErrors => "asking the language server for errors".to_owned(),
             Work::Apply => format!("writing {}", counted(self.total, "file")),
             Work::Verify => format!("verifying {}", counted(self.total, "file")),
         };
+        format!("{}: {what}", self.tool)
+    }
+
+    fn draw(&self) -> ProgressBar {
         // It gets its style before it is shown.
         let bar = ProgressBar::hidden();
-        bar.set_message(format!("{}: {what}", self.tool));
-        // Only reading reports its progress.
-        if self.phase == Work::Discover && self.total > 0 {
+        bar.set_message(self.message());
+        // Writing and verifying do not report their progress.
+        if !matches!(self.phase, Work::Apply | Work::Verify) && self.total > 0 {
             count(&bar, self.total);
             bar.set_position(self.done);
         } else {
-            style(&bar, "{spinner} {msg} ({elapsed})");
+            style(&bar, SPINNER);
         }
         bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
         bar.enable_steady_tick(TICK);

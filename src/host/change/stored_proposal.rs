@@ -71,10 +71,10 @@ impl StoredProposal {
 
     /// The event that tells that work on the proposal's files begins.
     pub(crate) fn begins(&self, phase: Work) -> Event {
-        let files = match phase {
-            Work::Apply => self.proposal.changes.len(),
-            // The verifier looks at every file that was looked at.
-            Work::Discover | Work::Verify => self.proposal.baseline.files.len(),
+        // The verifier looks at every file that was looked at.
+        let files = match phase == Work::Apply {
+            true => self.proposal.changes.len(),
+            false => self.proposal.baseline.files.len(),
         };
         Event::DtaProgress { tool: self.invocation.tool.clone(), phase, done: 0, total: files as u64 }
     }

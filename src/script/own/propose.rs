@@ -88,7 +88,7 @@ pub(super) fn propose<W: Work>(
             Reader { ctx, adapter, input: &wanted, stop: &stop, part: Part::default(), batch: Vec::new(), encoded: 0 };
         for path in *chunk {
             reader.read(path, worker)?;
-            (ctx.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, paths.len() as u64);
+            (ctx.progress)(adapter::Work::Discover, done.fetch_add(1, Ordering::Relaxed) + 1, paths.len() as u64);
         }
         reader.flush(worker)?;
         Ok::<Part, Error>(reader.part)

@@ -2,12 +2,36 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::Serialize;
+
 use base::error::{Code, Error};
 use system::{
     git::Renames,
     language_server::{NoServers, Servers},
     workspace::View,
 };
+
+/// A phase of an adapter's work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// Files are read, and changes to them proposed.
+    Discover,
+    /// A language server starts.
+    StartServer,
+    /// A language server reads the project.
+    LoadProject,
+    /// A language server is asked for a rename.
+    AskRename,
+    /// A language server is asked about places.
+    AskPlaces,
+    /// A language server is asked for the errors of files.
+    AskErrors,
+    /// Files are written.
+    Apply,
+    /// The verifier reads what was written.
+    Verify,
+}
 
 /// The surroundings of an adapter.
 #[derive(Clone, Copy)]
@@ -24,15 +48,15 @@ pub struct Context<'a> {
     pub renames: &'a (dyn Fn() -> Result<Renames, Error> + Sync),
     /// Starts language servers.
     pub servers: &'a dyn Servers,
-    /// Receives the numbers of finished files and of all files.
-    pub progress: &'a (dyn Fn(u64, u64) + Sync),
+    /// Receives the phase with the numbers of finished and of all files or questions; 0 of 0 if they are not known.
+    pub progress: &'a (dyn Fn(Work, u64, u64) + Sync),
 }
 
 impl<'a> Context<'a> {
     /// The surroundings of an adapter that has the tree alone: no run, no history and no language servers.
     pub fn of_tree(view: View<'a>, threads: usize, cancel: &'a AtomicBool) -> Self {
         let renames = &|| Ok(Renames::default());
-        Context { view, run: None, threads, cancel, renames, servers: &NoServers, progress: &|_, _| {} }
+        Context { view, run: None, threads, cancel, renames, servers: &NoServers, progress: &|_, _, _| {} }
     }
 
     /// An error if the run was cancelled.

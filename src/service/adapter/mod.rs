@@ -27,7 +27,10 @@ mod code_agreement;
 
 use serde_json::Value;
 
-pub use self::{adapters::Adapters, context::Context};
+pub use self::{
+    adapters::Adapters,
+    context::{Context, Work},
+};
 use crate::{
     contract::{Counted, Invocation, Proposal},
     evidence::{Evidence, Measured},

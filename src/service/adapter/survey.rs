@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Context,
+    Context, Work,
     contract::{Baseline, Counts, FileHash, Finding, Invocation, Proposal, Skipped},
     deadline::Deadline,
 };
@@ -124,7 +124,7 @@ pub fn survey<T: Send>(
     let results = workspace::parallel_map_with(ctx.threads, &paths, Vec::new, |buffer, path| {
         pulse()?;
         let result = read(ctx, path, buffer, &pulse, &look);
-        (ctx.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, paths.len() as u64);
+        (ctx.progress)(Work::Discover, done.fetch_add(1, Ordering::Relaxed) + 1, paths.len() as u64);
         result
     });
     let ignored = others.len() as u64;
