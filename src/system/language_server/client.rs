@@ -414,13 +414,13 @@ impl<'c> Client<'c> {
     /// The error of a rename that the server does not make.
     fn refused(&self, why: &str) -> Error {
         Error::new(Code::VerificationFailed, format!("the language server `{}` refuses the rename: {why}", self.server))
-            .hint("nothing was changed; give the place of the declaration, or name another `params.engine`")
+            .hint("nothing was changed; give the place of the declaration, or rename it by hand")
     }
 
     /// The error of a proposal that can't be an honest one.
     fn lied(&self, how: &str) -> Error {
         Error::new(Code::VerificationFailed, format!("the language server `{}` {how}", self.server))
-            .hint("nothing was changed; look at the server, or name another `params.engine`")
+            .hint("nothing was changed; look at the server and its version")
     }
 }
 
@@ -431,5 +431,5 @@ const VERSION: i32 = 1;
 pub fn failed(server: &str, how: &str) -> Error {
     Error::new(Code::CommandFailed, format!("the language server `{server}` {how}"))
         .detail("language_server", server)
-        .hint("nothing was changed; start it by hand to see what it lacks, look at `[exec] read` and `env`, or name another `params.engine`")
+        .hint("nothing was changed; start it by hand to see what it lacks, and look at `[exec] read` and `env`")
 }

@@ -28,8 +28,10 @@ pub trait Servers: Sync {
 
     /// The error for a language without a server.
     fn missing(&self, language: &str) -> Error {
-        Error::new(Code::NotFound, format!("no language server for `{language}` is configured"))
-            .hint("name one in `[language_servers.NAME]` of `nrv.toml`, or another `params.engine`")
+        Error::new(Code::NotFound, format!("no language server for `{language}` is configured")).hint(format!(
+            "write `command` and `languages = [\"{language}\"]` below `[language_servers.NAME]` in `nrv.toml` \
+                 (docs/rename.md#language-servers)"
+        ))
     }
 
     /// Starts a server, has it asked, and ends it. What it writes is thrown away.
@@ -55,7 +57,7 @@ impl Servers for NoServers {
     fn missing(&self, language: &str) -> Error {
         let message =
             format!("no language server for `{language}` can be asked: servers read files, and here are only texts");
-        Error::new(Code::NotFound, message).hint("run the adapter on a tree, or name another `params.engine`")
+        Error::new(Code::NotFound, message).hint("run the adapter on a tree, with a language server in `nrv.toml`")
     }
 
     fn converse(

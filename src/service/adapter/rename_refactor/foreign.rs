@@ -162,7 +162,7 @@ pub(super) fn judge(
         let finding =
             Finding { path: path.clone(), line: Some(line), place, kind: kind.to_owned(), reason, candidates };
         if is_code || (is_read_back || named == Named::Path) && mentions == Mentions::Refuse {
-            refusal.add_finding(finding);
+            refusal.add_unread(finding);
         } else {
             places.mentions.push(finding);
         }

@@ -50,7 +50,7 @@ pub(super) fn choose(world: &World<'_>, params: &Params) -> Result<Option<Places
     check(&mut refusal, (&declared, &members, &others), first);
     outside(world, params, &pages, &mut refusal)?;
     places.homes = declared.iter().map(|(page, at)| (page.path.to_string(), *at)).collect();
-    refusal.check(world.names())?;
+    refusal.check(world)?;
     Ok(Some(places))
 }
 

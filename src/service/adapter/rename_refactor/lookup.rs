@@ -26,10 +26,13 @@ use format::{
 pub(super) const NAMED: &str = "a string names it";
 
 /// The reason against a new name at an example in a comment.
-pub(super) const EXAMPLE: &str = "an example in a comment uses it; rename words of comments too";
+pub(super) const EXAMPLE: &str = "an example in a comment uses it";
 
 /// The reason against a new name in a file that builds names.
 pub(super) const BUILT: &str = "it looks up names that begin or end like this one";
+
+/// Calls that look a thing up by the path of its module and its name.
+const LOOKING_UP: &[&str] = &["import_string(", "locate(", "patch(", "setattr("];
 
 /// The beginnings of names by which test runners find functions and classes, each with a part of the file's name.
 const COLLECTED: &[(Family, &str, &str)] = &[
@@ -71,6 +74,17 @@ fn is_whole(text: &str, word: &Token) -> bool {
     text[word.around.clone()].trim_matches(['"', '\'', '`']) == &text[word.range.clone()]
 }
 
+/// True if a string of Python can mean nothing but the thing of a home: a call looks up the path of its module and its name.
+pub(super) fn is_certain(world: &World<'_>, (page, word): (&Page, &Token), home: Option<&str>) -> Result<bool, Error> {
+    let quotes = ['"', '\''];
+    let before = page.text[..word.around.start].trim_end_matches(quotes).trim_end();
+    let is_called = LOOKING_UP.iter().any(|call| before.ends_with(call));
+    let path = page.text[word.around.clone()].trim_matches(quotes);
+    let (Some((module, name)), Some(home), true) = (path.rsplit_once('.'), home, is_called) else { return Ok(false) };
+    let origin = Origin { module: module.to_owned(), name: name.to_owned() };
+    Ok(name == world.change.from && link::follow(world, &page.path, &origin)? == End::File(home.to_owned()))
+}
+
 /// True if the string around a word is a program that imports it, or that names it as a member of what it imports.
 fn is_program(text: &str, word: &Token) -> bool {
     let line = text[..word.range.start].rfind('\n').map_or(0, |end| end + 1).max(word.around.start);
@@ -84,7 +98,7 @@ pub(super) fn examples(world: &World<'_>, comments: Comments, refusal: &mut Refu
     for page in world.pages()?.filter(|page| page.family() == Family::Python).filter(is_kept) {
         let words = page.tokens.iter().filter(|token| token.class != Class::Code);
         for word in words.filter(|word| is_doctest(&page.text, word)) {
-            refusal.add_lasting(page, word.range.start, (UNKNOWN, EXAMPLE));
+            refusal.add_text(page, word.range.start, EXAMPLE);
         }
     }
     Ok(())
@@ -187,7 +201,7 @@ pub(super) fn named_by_texts(world: &World<'_>, comments: Comments, refusal: &mu
                 Class::Comments if comments != Comments::All(true) && is_example(&page.text, token) => EXAMPLE,
                 Class::Code | Class::Comments | Class::Strings => continue,
             };
-            refusal.add_lasting(page, token.range.start, (UNKNOWN, what));
+            refusal.add_text(page, token.range.start, what);
         }
     }
     Ok(())

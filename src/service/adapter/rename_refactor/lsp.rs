@@ -13,7 +13,7 @@ use super::{
     page::{Family, Page, SYNTAX_ERROR},
     params::{Params, Scope},
     places::Places,
-    refusal::{self, Refusal, TAKEN, UNKNOWN},
+    refusal::{self, MEANING, OUTSIDE, Refusal, TAKEN, UNKNOWN},
     scope,
     world::World,
 };
@@ -30,9 +30,6 @@ use system::language_server::{Caller, Client, Definition, Edits};
 
 /// The word of the record for this engine.
 pub(super) const NAME: &str = "lsp";
-
-const MEANING: &str = "other_meaning";
-const OUTSIDE: &str = "outside";
 
 /// The most classes that are renamed together.
 const RELATED: usize = 200;
@@ -73,7 +70,7 @@ pub(super) fn choose(world: &World<'_>, params: &Params) -> Result<Option<Places
     if let Some(certain) = &certain {
         agree(world, certain, &places, &mut refusal);
     }
-    refusal.check(world.names())?;
+    refusal.check(world)?;
     (places.engine, places.server) = (NAME, Some(asked));
     Ok(Some(places))
 }
@@ -239,8 +236,8 @@ impl Search<'_, '_> {
             let renamed = self.places.code.get(page.path.as_str());
             let stays = |token: &&Token| renamed.is_none_or(|sites| !sites.contains_key(&token.range.start));
             for token in code(page).filter(stays) {
-                let what = (MEANING, "several things have the name, and this is another one");
-                self.refusal.add(page, token.range.start, what);
+                let what = "several things have the name, and this is another one";
+                self.refusal.add_choice(page, token.range.start, what);
             }
         }
     }
@@ -352,7 +349,7 @@ impl Search<'_, '_> {
         let is_kept = |page: &&&Page| looks_up && !(self.params.strings && page.is_target);
         for page in self.pages.iter().filter(is_kept) {
             for token in lookup::texts(page, true) {
-                self.refusal.add(page, token.range.start, (UNKNOWN, lookup::NAMED));
+                self.refusal.add_string(page, token, false);
             }
         }
     }

@@ -6,7 +6,7 @@ use super::{
     forms, lookup,
     page::{Family, Page},
     places::Places,
-    refusal::{Refusal, UNKNOWN},
+    refusal::{MEANING, Refusal, UNKNOWN},
     world::World,
 };
 use base::{error::Error, language::Language, path::RepoPath};
@@ -18,8 +18,6 @@ use format::{
     },
 };
 use system::language_server::{Client, Errors};
-
-const MEANING: &str = "other_meaning";
 
 /// The most files whose errors a server is asked for.
 const CHECKED: usize = 5000;

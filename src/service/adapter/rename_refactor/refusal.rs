@@ -1,17 +1,31 @@
-//! Refusals: the places that are in doubt, and the error that lists them.
+//! Refusals: the places that are in doubt, and the error that lists them with its remedies.
 
-use super::page::Page;
+use std::collections::BTreeSet;
+
+use super::{
+    lookup,
+    page::Page,
+    remedy::{self, Remedy},
+    world::World,
+};
 use crate::contract::Finding;
 use base::{
     error::{Code, Error},
     path::RepoPath,
 };
+use format::name::token::Token;
 
 /// The kind of a place that the new name would collide with.
 pub(super) const TAKEN: &str = "collision";
 
 /// The kind of a place that syntax does not tell.
 pub(super) const UNKNOWN: &str = "unknown";
+
+/// The kind of a place that means another thing.
+pub(super) const MEANING: &str = "other_meaning";
+
+/// The kind of a place outside of the target.
+pub(super) const OUTSIDE: &str = "outside";
 
 /// The number of places in a message.
 const IN_MESSAGE: usize = 3;
@@ -25,6 +39,9 @@ pub(super) struct Refusal {
     findings: Vec<Finding>,
     /// True if no engine may overrule it.
     is_lasting: bool,
+    remedies: BTreeSet<Remedy>,
+    /// The strings of the target that certainly look the thing up.
+    look_ups: usize,
 }
 
 /// The detail of an error that no engine may overrule.
@@ -52,13 +69,40 @@ pub(super) fn finding(page: &Page, at: usize, kind: &str, reason: &str) -> Findi
 impl Refusal {
     /// Adds a place.
     pub(super) fn add(&mut self, page: &Page, at: usize, (kind, reason): (&str, &str)) {
+        self.remedies.extend(Remedy::of_kind(kind));
         self.findings.push(finding(page, at, kind, reason));
     }
 
-    /// Adds a place that no engine may overrule.
-    pub(super) fn add_lasting(&mut self, page: &Page, at: usize, what: (&str, &str)) {
+    /// Adds one of several things that have the name.
+    pub(super) fn add_choice(&mut self, page: &Page, at: usize, reason: &str) {
+        self.remedies.insert(Remedy::Place);
+        self.findings.push(finding(page, at, MEANING, reason));
+    }
+
+    /// Adds a string by which code may look for the thing; `is_certain` is true if it can mean nothing else.
+    pub(super) fn add_string(&mut self, page: &Page, token: &Token, is_certain: bool) {
+        self.remedies.insert(Remedy::Strings);
+        self.look_ups += usize::from(page.is_target && is_certain);
+        self.findings.push(finding(page, token.range.start, UNKNOWN, lookup::NAMED));
+    }
+
+    /// As [`Refusal::add_string`]; no engine may overrule it.
+    pub(super) fn add_lasting_string(&mut self, page: &Page, token: &Token, is_certain: bool) {
         self.is_lasting = true;
-        self.add(page, at, what);
+        self.add_string(page, token, is_certain);
+    }
+
+    /// Adds a place that no engine may overrule.
+    pub(super) fn add_lasting(&mut self, page: &Page, at: usize, (kind, reason): (&str, &str)) {
+        self.is_lasting = true;
+        self.remedies.extend(Remedy::of_kind(kind).filter(|remedy| *remedy != Remedy::Server));
+        self.findings.push(finding(page, at, kind, reason));
+    }
+
+    /// Adds a place of a text that has to get the new name by hand.
+    pub(super) fn add_text(&mut self, page: &Page, at: usize, reason: &str) {
+        self.remedies.insert(Remedy::Text);
+        self.add_lasting(page, at, (UNKNOWN, reason));
     }
 
     /// True if nothing is in doubt.
@@ -74,15 +118,21 @@ impl Refusal {
         Ok(())
     }
 
-    /// Adds a finding that no engine may overrule.
-    pub(super) fn add_finding(&mut self, finding: Finding) {
+    /// Adds a file that no engine parses, and that has to get the new name by hand.
+    pub(super) fn add_unread(&mut self, finding: Finding) {
+        self.remedies.insert(Remedy::Text);
+        self.add_finding(finding);
+    }
+
+    fn add_finding(&mut self, finding: Finding) {
         self.is_lasting = true;
         self.findings.push(finding);
     }
 
     /// An error if anything is in doubt.
-    pub(super) fn check(self, (from, to): (&str, &str)) -> Result<(), Error> {
-        let Refusal { mut findings, is_lasting } = self;
+    pub(super) fn check(self, world: &World<'_>) -> Result<(), Error> {
+        let Refusal { mut findings, is_lasting, remedies, look_ups } = self;
+        let (from, to) = world.names();
         findings.sort();
         findings.dedup();
         if findings.is_empty() {
@@ -99,21 +149,19 @@ impl Refusal {
         }
         let list: Vec<serde_json::Value> =
             findings.iter().take(IN_DETAILS).filter_map(|finding| serde_json::to_value(finding).ok()).collect();
-        let hint = "name one thing by `params.scope` with path, line and column, widen the globs, or choose another name; \
-            nothing was changed";
         let error = Error::new(Code::VerificationFailed, message)
             .detail("places", findings.len() as u64)
             .detail("findings", list)
-            .hint(hint);
+            .hint(remedy::hint(world, &remedies, (&findings, is_lasting), look_ups));
         Err(if is_lasting { error.detail(LASTING, true) } else { error })
     }
 }
 
 /// The error of a single place.
-pub(super) fn refuse(page: &Page, at: usize, what: (&str, &str), names: (&str, &str)) -> Error {
+pub(super) fn refuse(page: &Page, at: usize, what: (&str, &str), world: &World<'_>) -> Error {
     let mut refusal = Refusal::default();
     refusal.add(page, at, what);
-    match refusal.check(names) {
+    match refusal.check(world) {
         Err(error) => error,
         Ok(()) => Error::new(Code::Internal, "a refusal has no place"),
     }

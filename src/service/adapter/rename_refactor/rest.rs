@@ -5,7 +5,7 @@
 use std::{cell::OnceCell, collections::BTreeSet};
 
 use super::{
-    link, lookup,
+    link,
     manifest::folder,
     page::{Family, Page},
     places::End,
@@ -95,7 +95,7 @@ impl Shared<'_, '_> {
             && !names.is_empty()
             && self.is_loaded(&page.path, &facts.loaded, &mut BTreeSet::new())?
         {
-            names.iter().for_each(|token| refusal.add_lasting(page, token.range.start, (UNKNOWN, lookup::NAMED)));
+            names.iter().for_each(|token| refusal.add_lasting_string(page, token, false));
         }
         Ok(())
     }

@@ -165,7 +165,7 @@ fn documented(world: &World<'_>, params: &Params, places: &Places, edits: &mut E
                 page.family() == Family::Go && before.ends_with(['[', '.', '*']) && after.starts_with([']', '.']);
             if is_link && !places.is_local {
                 let what = ("unknown", "a link in a comment may mean it");
-                return Err(refuse(page, token.range.start, what, world.names()));
+                return Err(refuse(page, token.range.start, what, world));
             }
         }
     }
@@ -186,7 +186,7 @@ fn moved(
             continue;
         };
         let Some(page) = world.page(path).filter(|_| !places.is_local) else { continue };
-        let refused = |reason: &str| refuse(page, *declared, ("file", reason), world.names());
+        let refused = |reason: &str| refuse(page, *declared, ("file", reason), world);
         match page.family() {
             Family::Java if !params.files => {
                 return Err(refused("its file has its name; rename both by `params.files`"));
@@ -226,7 +226,7 @@ fn imports(world: &World<'_>, params: &Params, file: &str, edits: &mut Edits) ->
             }
             if !page.is_target {
                 let what = ("outside", "a file outside of the target imports its file");
-                return Err(refuse(page, token.range.start, what, world.names()));
+                return Err(refuse(page, token.range.start, what, world));
             }
             let edit = (token.range.clone(), params.to.clone(), Class::Strings);
             edits.entry(page.path.to_string()).or_default().insert(token.range.start, edit);

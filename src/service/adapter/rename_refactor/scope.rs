@@ -8,7 +8,7 @@ use super::{
     page::{Family, Page},
     params::{Comments, Mentions, Params, Scope},
     places::{End, Places},
-    refusal::{Refusal, TAKEN, UNKNOWN, refuse},
+    refusal::{MEANING, OUTSIDE, Refusal, TAKEN, UNKNOWN, refuse},
     rest::Shared,
     world::World,
 };
@@ -20,9 +20,6 @@ use format::name::{
 
 /// The word of the record for this engine.
 pub(super) const NAME: &str = "scope";
-
-const MEANING: &str = "other_meaning";
-const OUTSIDE: &str = "outside";
 
 /// A thing: a binding of a file, by its declaration, or the name that a file exports.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,7 +66,7 @@ pub(super) fn choose(world: &World<'_>, params: &Params) -> Result<Option<Places
         let at = places.code[path].keys().next().copied().unwrap_or_default();
         refusal.add(page, at, (OUTSIDE, "it is used outside of the files of the target"));
     }
-    refusal.check(world.names())?;
+    refusal.check(world)?;
     Ok(Some(places))
 }
 
@@ -84,7 +81,7 @@ fn page<'w>(world: &'w World<'_>, path: &str) -> Result<&'w Page, Error> {
 fn facts<'p>(world: &World<'_>, page: &'p Page) -> Result<&'p Facts, Error> {
     page.facts.as_ref().map_err(|reason| {
         let at = page.tokens.first().map_or(0, |token| token.range.start);
-        refuse(page, at, (UNKNOWN, reason), world.names())
+        refuse(page, at, (UNKNOWN, reason), world)
     })
 }
 
@@ -108,7 +105,7 @@ pub(super) fn token<'w>(
     };
     if token.class != Class::Code || !token.is_whole {
         let what = (MEANING, "it stands in a string, in a comment, or in a longer token");
-        return Err(refuse(page, token.range.start, what, world.names()));
+        return Err(refuse(page, token.range.start, what, world));
     }
     Ok(Some((page, token.range.start)))
 }
@@ -117,7 +114,7 @@ pub(super) fn token<'w>(
 fn at_place(world: &World<'_>, place: (&str, u64, u64)) -> Result<Option<Thing>, Error> {
     let Some((page, start)) = token(world, place)? else { return Ok(None) };
     let path = place.0;
-    let refused = |reason: &str| refuse(page, start, (MEANING, reason), world.names());
+    let refused = |reason: &str| refuse(page, start, (MEANING, reason), world);
     let facts = facts(world, page)?;
     let group = facts.groups.iter().find(|group| group.sites.iter().any(|site| site.range.start == start));
     if let Some(group) = group {
@@ -190,7 +187,7 @@ fn thing(world: &World<'_>, page: &Page, group: &Group, is_place: bool) -> Resul
                 Some(file) => Ok(Thing::Shared(file)),
                 None => {
                     let what = (MEANING, "it is bound by an import of something outside of the workspace");
-                    Err(refuse(page, group.declared, what, world.names()))
+                    Err(refuse(page, group.declared, what, world))
                 }
             }
         }
@@ -273,14 +270,10 @@ fn only(world: &World<'_>, file: Option<&str>) -> Result<Option<Thing>, Error> {
                 Thing::Own(path, declared) => (path, *declared),
                 Thing::Shared(path) => (path, first(world, path)),
             };
-            refusal.add(
-                page(world, path)?,
-                declared,
-                (MEANING, "several things have the name, and this is one of them"),
-            );
+            refusal.add_choice(page(world, path)?, declared, "several things have the name, and this is one of them");
         }
     }
-    refusal.check(world.names())?;
+    refusal.check(world)?;
     Ok(things.pop_first())
 }
 
@@ -344,7 +337,8 @@ impl Search<'_, '_> {
         let is_sought = has_texts && lookup::may_look_up(world, home)?;
         for page in pages {
             for token in lookup::texts(page, is_sought) {
-                self.refusal.add_lasting(page, token.range.start, (UNKNOWN, lookup::NAMED));
+                let is_certain = lookup::is_certain(world, (page, token), Some(&home.0.path))?;
+                self.refusal.add_lasting_string(page, token, is_certain);
             }
         }
         lookup::examples(world, self.comments, &mut self.refusal)?;
@@ -509,7 +503,7 @@ impl Search<'_, '_> {
             self.refusal.add(page, at, (UNKNOWN, "its package binds the name of the module again"));
         }
         if page.family() == Family::Go && world.change.to.starts_with(|c: char| !c.is_uppercase()) {
-            let what = (OUTSIDE, "another package uses it, which can't see the new name");
+            let what = (TAKEN, "another package uses it, which can't see the new name");
             self.refusal.add_lasting(page, at, what);
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 mod evidence;
 mod reached;
+mod remedies;
 
 use std::{collections::BTreeMap, sync::atomic::AtomicBool};
 
