@@ -139,6 +139,35 @@ fn a_server_that_does_not_do_its_work_changes_nothing() {
 }
 
 #[test]
+fn errors_count_in_every_file_that_leads_to_the_change() {
+    let far = |import: &str| {
+        let site = site("far");
+        site.write("src/between.ts", "export * from './cart';\n");
+        site.write("src/far.ts", format!("import {{ Cart }} from '{import}';\n\nexport const f = (c: Cart) => c;\n"));
+        site.commit();
+        rename(&site, "auto", 60_000)
+    };
+    let message = output(&far("./between").exits(4))["error"]["message"].to_string();
+    assert!(message.contains("`src/far.ts`: line 3 has another error after the change"), "{message}");
+    // The import of a file that is not there may lead anywhere.
+    far("./built").exits(4);
+    far("elsewhere").exits(0);
+}
+
+#[test]
+fn the_phases_of_a_server_are_told() {
+    let site = site("honest");
+    let arguments = ["dta", "run", "rename_refactor", "--input", "-", "--events", "--yes", "--allow-dirty"];
+    let ran = site.nrv_with(&arguments, &invocation("auto", 60_000).to_string()).exits(0);
+    let events = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("it is JSON"));
+    let mut phases: Vec<String> = events.filter_map(|event| Some(event["phase"].as_str()?.to_owned())).collect();
+    phases.dedup();
+    let expected = ["start_server", "load_project", "ask_rename", "ask_places", "ask_errors", "apply", "verify"]
+        .map(str::to_owned);
+    assert!(phases.ends_with(&expected), "{phases:?}");
+}
+
+#[test]
 fn reasons_that_no_server_knows_stay() {
     let site = site("honest");
     site.write("src/cart.ts", "\nexport function total() {}\n");

@@ -3,13 +3,14 @@
 //! `word` finds a name in bytes, `token` says what stands there, and `reserved` knows the names that a language refuses.
 //! `script` resolves names of JavaScript and TypeScript, where `passing` follows modules that are values. `tree` resolves those of
 //! Python, Rust, Go and Java.
-//! `facts` has the results. `kin` and `side` tell where members are declared, `built` which names code
+//! `facts` has the results, and `links` the modules of a script. `kin` and `side` tell where members are declared, `built` which names code
 //! builds while it runs, and `value` which functions are used as values. Nothing here reads a file.
 
 pub mod built;
 pub mod documentation;
 pub mod facts;
 pub mod kin;
+pub mod links;
 mod passing;
 pub mod reserved;
 pub mod script;

@@ -9,6 +9,14 @@ use super::edit;
 /// The code of JSON-RPC for a method that does not exist.
 const METHOD_NOT_FOUND: i64 = -32601;
 
+/// Settings that hold if the policy has none of their section: without a network a server can't install the types of packages.
+/// TypeScript's servers try for a minute, and announce it as work.
+const DEFAULTS: &[(&str, &str)] = &[
+    ("javascript", r#"{"disableAutomaticTypeAcquisition": true}"#),
+    ("js/ts", r#"{"tsserver": {"automaticTypeAcquisition": {"enabled": false}}}"#),
+    ("typescript", r#"{"disableAutomaticTypeAcquisition": true}"#),
+];
+
 /// The most settings that one request is answered with.
 const ITEMS: usize = 1000;
 
@@ -53,9 +61,13 @@ fn section(settings: &Map<String, Value>, section: &str) -> Value {
         return Value::Object(settings.clone());
     }
     let (first, rest) = section.split_once('.').unwrap_or((section, ""));
-    let Some(found) = settings.get(first) else { return Value::Null };
+    let default = || {
+        let (_, text) = DEFAULTS.iter().find(|(of, _)| *of == first)?;
+        serde_json::from_str(text).ok()
+    };
+    let Some(found) = settings.get(first).cloned().or_else(default) else { return Value::Null };
     if rest.is_empty() {
-        return found.clone();
+        return found;
     }
     found.pointer(&format!("/{}", rest.replace('.', "/"))).cloned().unwrap_or(Value::Null)
 }
@@ -73,6 +85,8 @@ mod tests {
             asked("workspace/configuration", items)["result"],
             json!([{"c": 1}, null, {"a": {"b": {"c": 1}}}, 1])
         );
+        let items = json!({"items": [{"section": "js/ts.tsserver.automaticTypeAcquisition"}, {"section": "python"}]});
+        assert_eq!(asked("workspace/configuration", items)["result"], json!([{"enabled": false}, null]));
         assert_eq!(asked("workspace/applyEdit", json!({}))["result"], json!({"applied": false}));
         assert_eq!(asked("workspace/workspaceFolders", Value::Null)["result"][0]["uri"], "file:///x");
         assert_eq!(asked("client/registerCapability", json!({})), json!({"jsonrpc": "2.0", "id": 7, "result": null}));

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use lsp_types::{Diagnostic, DiagnosticSeverity};
 use serde_json::{Value, json};
 
-use super::{client::Client, edit};
+use super::{
+    client::{Answer, Client},
+    edit,
+};
 use crate::clock::Stopwatch;
 use base::{
     error::Error,
@@ -19,6 +22,8 @@ pub type Errors = BTreeMap<(u32, String), usize>;
 /// The most errors of one file that are compared.
 const ERRORS: usize = 10_000;
 
+const DIAGNOSTIC: &str = "textDocument/diagnostic";
+
 /// The most equal questions after a server has cancelled one.
 const ATTEMPTS: usize = 10;
 
@@ -28,20 +33,38 @@ impl Client<'_> {
         self.has_diagnostics
     }
 
-    /// The errors of a file of the workspace, as the server sees it.
-    pub fn errors(&mut self, path: &RepoPath) -> Result<Errors, Error> {
-        let uri = edit::document(&self.ends.root, path).map_err(|why| self.failed(&why))?;
-        let params = json!({"textDocument": {"uri": uri}});
+    /// The errors of files of the workspace, as the server sees them. `told` gets the number of answers.
+    pub fn errors(&mut self, paths: &[RepoPath], told: &dyn Fn(usize)) -> Result<BTreeMap<RepoPath, Errors>, Error> {
+        let read = |client: &Self, answer: Answer| {
+            Ok(match answer {
+                Ok(report) => Ok(client.counted(&report)?),
+                Err(why) => Err(why),
+            })
+        };
+        let mut found = BTreeMap::new();
         let mut last = String::new();
         for _ in 0..ATTEMPTS {
-            match self.request("textDocument/diagnostic", params.clone())? {
-                Ok(report) => return self.counted(&report),
-                // A server that is still at work cancels the question.
-                Err(why) => last = why,
+            let open: Vec<&RepoPath> = paths.iter().filter(|path| !found.contains_key(*path)).collect();
+            let document = |path: &&RepoPath| {
+                let uri = edit::document(&self.ends.root, path).map_err(|why| self.failed(&why))?;
+                Ok(json!({"textDocument": {"uri": uri}}))
+            };
+            let params = open.iter().map(document).collect::<Result<Vec<Value>, Error>>()?;
+            let known = found.len();
+            let answers = self.requests((DIAGNOSTIC, params), &read, &|answered| told(known + answered))?;
+            for (path, answer) in open.into_iter().zip(answers) {
+                match answer {
+                    Ok(errors) => drop(found.insert(path.clone(), errors)),
+                    Err(why) => last = why,
+                }
             }
+            if found.len() == paths.len() {
+                return Ok(found);
+            }
+            // A server that is still at work cancels questions.
             self.settle()?;
         }
-        Err(self.failed(&format!("refused `textDocument/diagnostic`: {last}")))
+        Err(self.rejected(DIAGNOSTIC, &last))
     }
 
     fn counted(&self, report: &Value) -> Result<Errors, Error> {
@@ -80,5 +103,67 @@ impl Client<'_> {
         let answer = self.request("textDocument/hover", place)?.unwrap_or_default();
         let contents = &answer["contents"];
         Ok(contents["value"].as_str().or(contents.as_str()).unwrap_or_default().to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{path::Path, sync::mpsc};
+
+    use serde_json::Map;
+
+    use super::*;
+    use crate::language_server::{
+        Caller, Ends,
+        client::IN_FLIGHT,
+        frame::{self, Frames},
+    };
+
+    /// Asks for the errors of files of a server that answers as many requests as wait, the last first, and refuses one of them once.
+    fn ask(paths: &[RepoPath]) -> (Result<BTreeMap<RepoPath, Errors>, Error>, Vec<usize>) {
+        let (outgoing, messages) = mpsc::channel::<Vec<u8>>();
+        let (answers, incoming) = mpsc::sync_channel(64);
+        let told = std::cell::RefCell::new(Vec::new());
+        let errors = std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let (mut frames, mut held, mut count) = (Frames::default(), Vec::new(), 0_u32);
+                for bytes in messages {
+                    frames.add(&bytes);
+                    while let Some(message) = frames.next().unwrap() {
+                        count += 1;
+                        let line = message["id"].as_u64().unwrap();
+                        let start = json!({"line": line, "character": 0});
+                        let item = json!({"range": {"start": start, "end": start}, "code": 1, "message": "x"});
+                        let answer = match message["id"].as_i64() {
+                            Some(7) => json!({"id": 7, "error": {"code": -32802, "message": "at work"}}),
+                            _ => json!({"id": message["id"], "result": {"kind": "full", "items": [item]}}),
+                        };
+                        held.push(frame::written(&answer));
+                    }
+                    if held.len() == IN_FLIGHT || count == 40 || count == 41 {
+                        held.drain(..).rev().for_each(|answer| answers.send(answer).unwrap());
+                    }
+                }
+            });
+            let ends = Ends { outgoing, incoming, root: Path::new("/w").to_owned() };
+            let caller = Caller { timeout_ms: 60_000, pulse: &|| Ok(()), text: &|_| None };
+            let mut client = Client::new("fake", ends, caller, Map::new());
+            client.errors(paths, &|done| told.borrow_mut().push(done))
+        });
+        (errors, told.into_inner())
+    }
+
+    #[test]
+    fn many_requests_wait_at_once_and_each_gets_its_own_answer() {
+        let paths: Vec<RepoPath> = (1..=40).map(|n| RepoPath::parse(&format!("f{n:02}.ts")).unwrap()).collect();
+        let (errors, told) = ask(&paths);
+        let errors = errors.unwrap();
+        for (n, path) in (1_u32..).zip(&paths) {
+            // The refused one is asked again when the server is silent.
+            let line = if n == 7 { 41 } else { n };
+            assert_eq!(errors[path], Errors::from([((line, "1".to_owned()), 1)]), "{path}");
+        }
+        assert_eq!(told.last(), Some(&40));
+        assert!(told.is_sorted());
     }
 }

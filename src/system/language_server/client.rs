@@ -44,6 +44,9 @@ const LOCATIONS: usize = 100;
 /// The most bytes of answers to the requests of a server.
 const ANSWERED: usize = 64 << 20;
 
+/// The requests that wait for their answers at the same time.
+pub(super) const IN_FLIGHT: usize = 32;
+
 /// The most works that a server announces at once.
 const BUSY: usize = 1000;
 
@@ -55,6 +58,9 @@ const STATUS: &str = "experimental/serverStatus";
 
 /// Characters of a server's error that a message shows.
 const SHOWN: usize = 300;
+
+/// The result of a request; the error is the server's.
+pub(super) type Answer = Result<Value, String>;
 
 /// A place that defines a name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -203,14 +209,15 @@ impl<'c> Client<'c> {
         Ok(())
     }
 
-    /// The edits that give the thing at a byte of an open file another name. It is asked when the server is ready, and until two
-    /// answers are equal.
+    /// The edits that give the thing at a byte of an open file another name. A settled server is asked until two answers are equal.
     pub fn rename(&mut self, path: &RepoPath, at: usize, to: &str) -> Result<Edits, Error> {
         let mut params = self.place(path, at)?;
         params["newName"] = json!(to);
         let mut last = None;
-        for _ in 0..ATTEMPTS {
-            self.settle()?;
+        for attempt in 0..ATTEMPTS {
+            if attempt > 0 {
+                self.settle()?;
+            }
             let answer = self.request(Rename::METHOD, params.clone())?;
             let answer = match answer {
                 Ok(proposal) => Ok(self.edits(proposal)?),
@@ -234,11 +241,21 @@ impl<'c> Client<'c> {
         edit::edits(proposal.unwrap_or_default(), &self.ends.root, self.encoding, &text).map_err(|why| self.lied(&why))
     }
 
-    /// The places that define the name at a byte of an open file, sorted.
-    pub fn definitions(&mut self, path: &RepoPath, at: usize) -> Result<Vec<Definition>, Error> {
-        let place = self.place(path, at)?;
-        let found = self.ask(GotoDefinition::METHOD, place)?;
-        let found: Option<GotoDefinitionResponse> = self.read(found)?;
+    /// The places that define the names at bytes of open files, sorted for each. `told` gets the number of answers.
+    pub fn definitions(
+        &mut self,
+        places: &[(&RepoPath, usize)],
+        told: &dyn Fn(usize),
+    ) -> Result<Vec<Vec<Definition>>, Error> {
+        let places = places.iter().map(|(path, at)| self.place(path, *at)).collect::<Result<Vec<Value>, Error>>()?;
+        let read = |client: &Self, answer: Answer| {
+            let found = answer.map_err(|why| client.rejected(GotoDefinition::METHOD, &why))?;
+            client.defined(client.read(found)?)
+        };
+        self.requests((GotoDefinition::METHOD, places), &read, told)
+    }
+
+    fn defined(&self, found: Option<GotoDefinitionResponse>) -> Result<Vec<Definition>, Error> {
         let locations = match found {
             None => Vec::new(),
             Some(GotoDefinitionResponse::Scalar(one)) => vec![one],
@@ -298,29 +315,65 @@ impl<'c> Client<'c> {
     /// As [`Client::request`]; an error of the server is an error.
     fn ask(&mut self, method: &str, params: Value) -> Result<Value, Error> {
         let answer = self.request(method, params)?;
-        answer.map_err(|why| self.failed(&format!("refused `{method}`: {why}")))
+        answer.map_err(|why| self.rejected(method, &why))
     }
 
-    /// Sends a request and waits for its answer, while the server's own requests are answered. The inner error is the server's.
-    pub(super) fn request(&mut self, method: &str, params: Value) -> Result<Result<Value, String>, Error> {
+    /// Sends a request and waits for its answer.
+    pub(super) fn request(&mut self, method: &str, params: Value) -> Result<Answer, Error> {
+        let mut answers = self.requests((method, vec![params]), &|_, answer| Ok(answer), &|_| {})?;
+        answers.pop().ok_or_else(|| Error::new(Code::Internal, "a request has no answer"))
+    }
+
+    /// Sends requests of one method, some before others are answered, and reads each answer when it comes. `told` gets the number of
+    /// answers. Meanwhile the server's own requests are answered.
+    pub(super) fn requests<T>(
+        &mut self,
+        (method, params): (&str, Vec<Value>),
+        read: &dyn Fn(&Self, Answer) -> Result<T, Error>,
+        told: &dyn Fn(usize),
+    ) -> Result<Vec<T>, Error> {
+        let total = params.len();
+        let mut left = params.into_iter().enumerate();
+        let mut waiting = BTreeMap::new();
+        let mut found = BTreeMap::new();
+        while found.len() < total {
+            while waiting.len() < IN_FLIGHT
+                && let Some((at, params)) = left.next()
+            {
+                waiting.insert(self.send_request(method, params), at);
+            }
+            let (at, answer) = self.answer(&mut waiting)?;
+            found.insert(at, read(self, answer)?);
+            told(found.len());
+        }
+        Ok(found.into_values().collect())
+    }
+
+    fn send_request(&mut self, method: &str, params: Value) -> i64 {
         self.next += 1;
-        let id = self.next;
-        let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
+        let mut message = json!({"jsonrpc": "2.0", "id": self.next, "method": method});
         if !params.is_null() {
             message["params"] = params;
         }
         self.send(&message);
         self.heard = Stopwatch::start();
+        self.next
+    }
+
+    /// The next answer to one of the requests that wait for one.
+    fn answer(&mut self, waiting: &mut BTreeMap<i64, usize>) -> Result<(usize, Answer), Error> {
         loop {
             if let Some(mut message) = self.message()? {
-                if message["id"] != json!(id) || message.get("method").is_some() {
+                let id = message["id"].as_i64().filter(|_| message.get("method").is_none());
+                let Some(at) = id.and_then(|id| waiting.remove(&id)) else {
                     self.take(&message)?;
                     continue;
-                }
-                return Ok(match message.get("error").filter(|error| !error.is_null()) {
+                };
+                let answer = match message.get("error").filter(|error| !error.is_null()) {
                     Some(error) => Err(escape(&shortened(error["message"].as_str().unwrap_or_default(), SHOWN))),
                     None => Ok(message["result"].take()),
-                });
+                };
+                return Ok((at, answer));
             }
             self.wait()?;
             self.check_silence()?;
@@ -409,6 +462,11 @@ impl<'c> Client<'c> {
     /// The error of a server that does not do its work.
     pub(super) fn failed(&self, how: &str) -> Error {
         failed(self.server, how)
+    }
+
+    /// The error of a request that the server does not answer.
+    pub(super) fn rejected(&self, method: &str, why: &str) -> Error {
+        self.failed(&format!("refused `{method}`: {why}"))
     }
 
     /// The error of a rename that the server does not make.

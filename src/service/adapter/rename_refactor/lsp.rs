@@ -17,6 +17,7 @@ use super::{
     scope,
     world::World,
 };
+use crate::Work;
 use base::{
     error::{Code, Error},
     language::Language,
@@ -65,6 +66,7 @@ pub(super) fn choose(world: &World<'_>, params: &Params) -> Result<Option<Places
     let pulse = || world.deadline.check(world.ctx);
     let text = |path: &RepoPath| world.page(path).map_or_else(|| world.text(path), |page| Some(page.text.clone()));
     let caller = Caller { timeout_ms: world.deadline.left_ms(), pulse: &pulse, text: &text };
+    world.tell(Work::StartServer, 0, 0);
     let asked = world.ctx.servers.converse(server, &caller, &mut |client| search.ask(client, page, at))?;
     let Search { mut places, mut refusal, certain, .. } = search;
     if let Some(certain) = &certain {
@@ -157,6 +159,9 @@ struct Search<'w, 'a> {
 impl Search<'_, '_> {
     fn ask(&mut self, client: &mut Client<'_>, page: &Page, at: usize) -> Result<(), Error> {
         client.open(&page.path, identifier(page))?;
+        self.world.tell(Work::LoadProject, 0, 0);
+        client.settle()?;
+        self.world.tell(Work::AskRename, 0, 0);
         let edits = client.rename(&page.path, at, &self.params.to)?;
         self.take(&edits)?;
         let sites = self.places.code.get(page.path.as_str());
@@ -210,6 +215,7 @@ impl Search<'_, '_> {
             };
             let Some(page) = self.world.page(path) else { break };
             client.open(&page.path, identifier(page))?;
+            client.settle()?;
             let edits = client.rename(&page.path, *at, &self.params.to)?;
             self.take(&edits)?;
             if self.places.code.get(path.as_str()).is_none_or(|sites| !sites.contains_key(at)) {
@@ -431,8 +437,9 @@ impl Search<'_, '_> {
         if !open.is_empty() {
             client.settle()?;
         }
-        for (page, token) in open {
-            let found = client.definitions(&page.path, token.range.start)?;
+        let places: Vec<_> = open.iter().map(|(page, token)| (&page.path, token.range.start)).collect();
+        let answers = client.definitions(&places, &self.world.told(Work::AskPlaces, places.len()))?;
+        for ((page, token), found) in open.into_iter().zip(answers) {
             self.define(page, token, &found);
             let is_renamed =
                 self.places.code.get(page.path.as_str()).is_some_and(|sites| sites.contains_key(&token.range.start));

@@ -102,6 +102,11 @@ impl Manifests {
             || self.aliases.iter().any(|text| quoted.iter().any(|name| text.contains(name.as_str())))
     }
 
+    /// True if a configuration of scripts has a word.
+    pub(super) fn configure(&self, word: &str) -> bool {
+        self.aliases.iter().any(|text| text.contains(word))
+    }
+
     /// True if a package of scripts has that name, or begins it.
     pub(super) fn is_script_package(&self, module: &str) -> bool {
         let is_of = |rest: &str| rest.is_empty() || rest.starts_with('/');

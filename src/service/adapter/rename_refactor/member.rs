@@ -1,15 +1,16 @@
 //! Members whose other declarations stay: types that fit by their form, and the errors that a server tells after the change.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::{
-    forms, lookup,
+    affected, forms, lookup,
     page::{Family, Page},
     places::Places,
     refusal::{MEANING, Refusal, UNKNOWN},
     world::World,
 };
-use base::{error::Error, language::Language, path::RepoPath};
+use crate::Work;
+use base::{error::Error, language::Language};
 use format::{
     code::tree,
     name::{
@@ -118,9 +119,8 @@ pub(super) fn check(
     let Some(family @ (Family::Python | Family::Script)) = pages.first().map(|page| page.family()) else {
         return Ok(());
     };
-    let of_family = |path: &&String| Family::of_path(path) == Some(family);
-    let paths: Vec<RepoPath> =
-        world.paths()?.iter().filter(of_family).filter_map(|path| RepoPath::parse(path).ok()).collect();
+    let changed: BTreeSet<&str> = places.code.keys().map(String::as_str).collect();
+    let paths = affected::files(world, family, &changed)?;
     let Some(first) = pages.first().filter(|_| client.checks()) else { return Ok(()) };
     if paths.len() > CHECKED {
         let what = (UNKNOWN, "too many files may have a type that its member belongs to");
@@ -133,7 +133,9 @@ pub(super) fn check(
             client.open(path, Language::Python.name())?;
         }
     }
-    let before = errors(world, client, &paths)?;
+    let told = world.told(Work::AskErrors, 2 * paths.len());
+    client.settle()?;
+    let before = client.errors(&paths, &told)?;
     for page in pages {
         let Some(sites) = places.code.get(page.path.as_str()) else { continue };
         let mut text = String::with_capacity(page.text.len());
@@ -146,7 +148,8 @@ pub(super) fn check(
         text.push_str(&page.text[at..]);
         client.change(&page.path, identifier(page), text)?;
     }
-    let after = errors(world, client, &paths)?;
+    client.settle()?;
+    let after = client.errors(&paths, &|done| told(paths.len() + done))?;
     let none = Errors::new();
     for (path, errors) in &after {
         let known = before.get(path).unwrap_or(&none);
@@ -158,14 +161,4 @@ pub(super) fn check(
         }
     }
     Ok(())
-}
-
-fn errors(world: &World<'_>, client: &mut Client<'_>, paths: &[RepoPath]) -> Result<BTreeMap<RepoPath, Errors>, Error> {
-    client.settle()?;
-    let mut found = BTreeMap::new();
-    for path in paths {
-        world.deadline.check(world.ctx)?;
-        found.insert(path.clone(), client.errors(path)?);
-    }
-    Ok(found)
 }

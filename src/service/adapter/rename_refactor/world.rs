@@ -11,7 +11,7 @@ use super::{
     page::{Family, Page},
     places::End,
 };
-use crate::{Context, deadline::Deadline};
+use crate::{Context, Work, deadline::Deadline};
 use base::{error::Error, language::Language, path::RepoPath};
 use format::{
     code::tree,
@@ -118,6 +118,17 @@ impl<'a> World<'a> {
         let (rest, others, ends) = (OnceCell::new(), RefCell::default(), RefCell::default());
         let manifests = OnceCell::new();
         World { ctx, change, deadline, target, surveyed, rest, others, manifests, ends, stars, taken }
+    }
+
+    /// Tells how far a phase is.
+    pub(super) fn tell(&self, phase: Work, done: usize, total: usize) {
+        (self.ctx.progress)(phase, done as u64, total as u64);
+    }
+
+    /// Tells that a phase begins, and then the number of answers.
+    pub(super) fn told(&self, phase: Work, total: usize) -> impl Fn(usize) + '_ {
+        self.tell(phase, 0, total);
+        move |done| self.tell(phase, done, total)
     }
 
     /// The names, for refusals.
