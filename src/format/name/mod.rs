@@ -2,15 +2,16 @@
 //!
 //! `word` finds a name in bytes, `token` says what stands there, and `reserved` knows the names that a language refuses.
 //! `script` resolves names of JavaScript and TypeScript, where `passing` follows modules that are values. `tree` resolves those of
-//! Python, Rust, Go and Java.
-//! `facts` has the results, and `links` the modules of a script. `kin` and `side` tell where members are declared, `built` which names code
-//! builds while it runs, and `value` which functions are used as values. Nothing here reads a file.
+//! Python, Rust, Go and Java. `facts` has the results, `links` the modules of a script, and `outline` those of a Rust file. `kin` and
+//! `side` tell where members are declared, `built` which names code builds while it runs, and `value` which functions are used as
+//! values. Nothing here reads a file.
 
 pub mod built;
 pub mod documentation;
 pub mod facts;
 pub mod kin;
 pub mod links;
+pub mod outline;
 mod passing;
 pub mod reserved;
 pub mod script;
