@@ -4,6 +4,7 @@
 //! It shares only the wire types of the parameters with the side that makes the change, and knows nothing of bindings.
 
 mod align;
+mod captured;
 mod typed;
 
 use std::collections::BTreeMap;
@@ -221,8 +222,12 @@ fn changed(
         measure.failures.push(Failure::at(AST_COUNT, path, reason));
     }
     for one in &aligned {
-        let is_typed = language == Language::Python && typed::is_typed(before, one.before);
-        place(params, path, (one, &old, &new, is_typed), &mut measure);
+        let is_code = match language {
+            Language::Python => typed::is_typed(before, one.before),
+            Language::Rust => captured::is_captured(before, &old, (one.before, one.before + params.from.len())),
+            _ => false,
+        };
+        place(params, path, (one, &old, &new, is_code), &mut measure);
     }
     let kept = aligned.iter().filter(|one| one.became == Became::Both).count() as u64;
     let count = |text: &str, word: &str| word::places(language, text, word).len() as u64;
@@ -242,11 +247,11 @@ fn changed(
     Ok(measure)
 }
 
-/// Judges what became of one place. The last of the four is true for a string that may be a type.
+/// Judges what became of one place. The last of the four is true for a string that may be code.
 fn place(
     params: &Params,
     path: &RepoPath,
-    (one, old, new, is_typed): (&Aligned, &Classes, &Classes, bool),
+    (one, old, new, is_code): (&Aligned, &Classes, &Classes, bool),
     measure: &mut Measure,
 ) {
     let class = old.at(one.before);
@@ -258,7 +263,7 @@ fn place(
     let is_asked = match class {
         Class::Code => true,
         // The imports of a file with another name are strings.
-        Class::Strings => params.strings || params.files || is_typed,
+        Class::Strings => params.strings || params.files || is_code,
         Class::Comments => params.comments != Comments::All(false),
     };
     let mut fail =
