@@ -14,7 +14,7 @@ use super::{
     params::{Params, Scope},
     places::Places,
     refusal::{self, MEANING, OUTSIDE, Refusal, TAKEN, UNKNOWN},
-    scope,
+    scope, thing,
     world::World,
 };
 use crate::Work;
@@ -85,7 +85,7 @@ pub(super) fn may_overrule(refused: &Error) -> bool {
 /// The place from which the thing is renamed; none if nothing is left to do.
 fn anchor<'w>(world: &'w World<'_>, params: &Params) -> Result<Option<(&'w Page, usize)>, Error> {
     let file = match &params.scope {
-        Scope::Symbol { path, line, column } => return scope::token(world, (path, *line, *column)),
+        Scope::Symbol { path, line, column } => return thing::token(world, (path, *line, *column)),
         Scope::File { file } => Some(file.as_str()),
         Scope::Glob(_) => None,
     };

@@ -30,6 +30,7 @@ mod remedy;
 mod rest;
 mod rewrite;
 mod scope;
+mod thing;
 mod verify;
 mod world;
 
