@@ -1,0 +1,305 @@
+//! Names of Rust: the thing that each place means by the modules of its crate, and the comparison of these before and after.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    crates::{Crates, Found},
+    forms,
+    page::{Family, Page},
+    places::Places,
+    refusal::{Refusal, TAKEN, UNKNOWN},
+    world::{Outlines, World},
+};
+use base::{error::Error, language::Language};
+use format::{
+    code::tree,
+    name::{
+        facts::{Facts, Group, Kind, MODULE, Meaning, Origin, Reach},
+        outline::outline,
+        script::Change,
+        tree::{self as names, rust_macro},
+    },
+};
+use std::rc::Rc;
+
+/// Meanings that are in doubt.
+const UNCERTAIN: [Found; 2] = [Found::MayBeUnknown, Found::Unknown];
+
+const NOT_CERTAIN: &str = "the module that it comes from is not certain";
+const ONE_OF_SEVERAL: &str = "it means one thing of several, as a file or a condition tells";
+const OTHER_THING: &str = "the new name would mean another thing here";
+
+/// The meaning of a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Label {
+    /// A binding of a block or a function, by its declaration.
+    Local(usize),
+    /// The things that a path or a name of a module may mean.
+    Things(BTreeSet<Found>),
+    /// A member of a value or a type.
+    Member,
+    /// Something that syntax does not tell.
+    Unclear(&'static str),
+}
+
+/// The meanings of the places of a file.
+type Labels = BTreeMap<usize, Label>;
+
+/// The things that the places of a file mean, apart from local ones.
+pub(super) type Things = BTreeMap<usize, (String, usize)>;
+
+/// The things at the places of a file of which the meaning is certain.
+pub(super) fn things(crates: &Crates<'_, '_>, page: &Page, name: &str) -> Result<Things, Error> {
+    let Ok(facts) = &page.facts else { return Ok(Things::new()) };
+    let thing = |(at, label)| match label {
+        Label::Things(things) => Some((at, only(things)?)),
+        Label::Local(_) | Label::Member | Label::Unclear(_) => None,
+    };
+    Ok(labels(crates, &page.path, (name, facts))?.into_iter().filter_map(thing).collect())
+}
+
+fn only(things: BTreeSet<Found>) -> Option<(String, usize)> {
+    let mut things = things.into_iter();
+    match (things.next(), things.next()) {
+        (Some(Found::Thing(file, at)), None) => Some((file, at)),
+        _ => None,
+    }
+}
+
+/// Adds the places of a declaration in all files.
+pub(super) fn judge(
+    world: &World<'_>,
+    thing: (&str, usize),
+    (places, refusal): (&mut Places, &mut Refusal),
+) -> Result<(), Error> {
+    let crates = Crates::of(world, world.outlines()?);
+    let home = Found::Thing(thing.0.to_owned(), thing.1);
+    for page in world.pages()?.filter(|page| page.family() == Family::Rust) {
+        let facts = match &page.facts {
+            Ok(facts) => facts,
+            Err(reason) => {
+                refusal.add(page, page.tokens.first().map_or(0, |token| token.range.start), (UNKNOWN, reason));
+                continue;
+            }
+        };
+        for (at, label) in labels(&crates, &page.path, (world.change.from, facts))? {
+            match label {
+                Label::Things(things) if things.len() == 1 && things.contains(&home) => add(page, facts, at, places),
+                Label::Things(things) if things.contains(&home) => refusal.add(page, at, (UNKNOWN, ONE_OF_SEVERAL)),
+                Label::Things(things) if things.iter().any(|found| UNCERTAIN.contains(found)) => {
+                    refusal.add(page, at, (UNKNOWN, NOT_CERTAIN));
+                }
+                Label::Unclear(reason) if reason != MODULE => refusal.add(page, at, (UNKNOWN, reason)),
+                Label::Things(_) | Label::Local(_) | Label::Member | Label::Unclear(_) => {}
+            }
+        }
+        let renamed = places.code.get(page.path.as_str());
+        let is_renamed = |group: &&Group| renamed.is_some_and(|renamed| renamed.contains_key(&group.declared));
+        for obstacle in facts.groups.iter().filter(is_renamed).filter_map(|group| group.obstacle.as_ref()) {
+            match obstacle.is_unclear {
+                true => refusal.add(page, obstacle.at, (TAKEN, &obstacle.reason)),
+                false => refusal.add_lasting(page, obstacle.at, (TAKEN, &obstacle.reason)),
+            }
+        }
+    }
+    places.homes.insert((thing.0.to_owned(), thing.1));
+    Ok(())
+}
+
+/// Adds a place with the form that it has in its file.
+fn add(page: &Page, facts: &Facts, at: usize, places: &mut Places) {
+    use format::name::facts::Form;
+    let sites = facts.groups.iter().flat_map(|group| &group.sites).map(|site| (&site.range, site.form));
+    let loose = facts.loose.iter().map(|loose| match &loose.meaning {
+        Meaning::Through(_, form) => (&loose.range, *form),
+        _ => (&loose.range, Form::Plain),
+    });
+    if let Some((range, form)) = sites.chain(loose).find(|(range, _)| range.start == at) {
+        places.add(&page.path, range, if form == Form::Import { Form::Plain } else { form });
+    }
+}
+
+/// The meanings of the places of a name in a file.
+fn labels(crates: &Crates<'_, '_>, file: &str, (name, facts): (&str, &Facts)) -> Result<Labels, Error> {
+    let mut labels = Labels::new();
+    let things = |at: usize| Ok::<_, Error>(Label::Things(crates.name((file, at), name)?));
+    for group in &facts.groups {
+        for site in &group.sites {
+            let at = site.range.start;
+            let label = match group.reach {
+                Reach::Exported | Reach::Imported(_) => things(at)?,
+                Reach::Local | Reach::Global | Reach::Named(_) => local(crates, (file, name), group)?,
+            };
+            labels.insert(at, label);
+        }
+    }
+    for loose in &facts.loose {
+        let at = loose.range.start;
+        let label = match &loose.meaning {
+            Meaning::Free => things(at)?,
+            Meaning::Through(Origin { module, name }, _) => {
+                let path = if module.is_empty() { name.clone() } else { format!("{module}::{name}") };
+                let path: String = path.chars().filter(|c| !c.is_whitespace()).collect();
+                Label::Things(crates.path((file, at), &path)?)
+            }
+            Meaning::Member | Meaning::Of(_) | Meaning::Keyword(_) => Label::Member,
+            Meaning::Unclear(reason) => Label::Unclear(reason),
+        };
+        labels.insert(at, label);
+    }
+    Ok(labels)
+}
+
+/// The meaning of a local binding. A pattern of the name of a constant is no binding, but is compared with that.
+fn local(crates: &Crates<'_, '_>, (file, name): (&str, &str), group: &Group) -> Result<Label, Error> {
+    if matches!(group.kind, Kind::Parameter | Kind::Variable) {
+        let things = crates.name((file, group.declared), name)?;
+        let is_own = |found: &Found| *found == Found::Thing(file.to_owned(), group.declared);
+        if things.iter().any(|found| crates.is_compared(found, name) && !is_own(found)) {
+            return Ok(Label::Things(things));
+        }
+    }
+    Ok(Label::Local(group.declared))
+}
+
+/// Refuses a rename after which a place of the new name means another thing than before.
+pub(super) fn read_again(world: &World<'_>, places: &Places, refusal: &mut Refusal) -> Result<(), Error> {
+    // Nothing refers to `_`.
+    if world.change.to == "_" {
+        return Ok(());
+    }
+    let mut after = Reading { outlines: world.outlines_for(places)?, texts: BTreeMap::new() };
+    let before = Crates::of(world, &after.outlines);
+    let mut expected: BTreeMap<String, Labels> = BTreeMap::new();
+    let (from, to) = (world.change.from, world.change.to);
+    let is_rust = |path: &&str| Family::of_path(path) == Some(Family::Rust);
+    let changed = places.code.keys().map(String::as_str);
+    let taken = world.taken_files()?.into_iter().filter(is_rust).filter(|path| after.outlines.contains_key(*path));
+    for path in taken.chain(changed).collect::<BTreeSet<_>>() {
+        let mut all = Labels::new();
+        if let Some(facts) = world.facts(path, to) {
+            all.extend(labels(&before, path, (to, &facts))?);
+        }
+        let renamed = places.code.get(path);
+        if let (Some(renamed), Some(facts)) = (renamed, world.facts(path, from)) {
+            let labels = labels(&before, path, (from, &facts))?.into_iter();
+            all.extend(labels.filter(|(at, _)| renamed.contains_key(at)));
+        }
+        expected.insert(path.to_owned(), all);
+    }
+    for path in places.code.keys() {
+        after.read(world, path, places)?;
+    }
+    let crates = Crates::of(world, &after.outlines);
+    for (path, expected) in expected {
+        let text = after.texts.get(&path);
+        let facts = match text {
+            Some(text) => text.facts(to).map(Rc::new),
+            None => world.facts(&path, to),
+        };
+        let Some(facts) = facts else { continue };
+        let found = labels(&crates, &path, (to, &facts))?;
+        let found = found.into_iter().map(|(at, label)| (after.before(&path, at), after.labelled(&path, label)));
+        let found: Labels = found.collect();
+        let differs = |at: &&usize| expected.get(at) != found.get(at);
+        if let Some(at) = expected.keys().chain(found.keys()).find(differs) {
+            match world.page(&path) {
+                Some(page) => refusal.add_lasting(page, *at, (TAKEN, OTHER_THING)),
+                None => refusal.add_file(&path, (TAKEN, OTHER_THING))?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A changed text, with the places before.
+struct Text {
+    text: String,
+    /// The begin and the end of each renamed place after, and its begin before.
+    moved: Vec<(usize, usize, usize)>,
+    /// The bytes by which the rest of the text moved, from each place on.
+    lengths: Vec<(usize, isize)>,
+}
+
+impl Text {
+    fn facts(&self, name: &str) -> Option<Facts> {
+        let tree = tree::parse(Language::Rust, &self.text, &|| Ok(())).ok()?;
+        names::facts(Language::Rust, &tree, &self.text, Change { from: name, to: name })
+    }
+}
+
+/// The world after a rename.
+struct Reading {
+    outlines: Outlines,
+    texts: BTreeMap<String, Text>,
+}
+
+impl Reading {
+    /// Reads a file with its renamed places.
+    fn read(&mut self, world: &World<'_>, path: &str, places: &Places) -> Result<(), Error> {
+        let Some(before) = world.text(path) else { return Ok(()) };
+        let (mut text, mut moved, mut lengths) = (String::new(), Vec::new(), Vec::new());
+        let mut at = 0;
+        for (range, form) in places.code[path].values() {
+            text.push_str(&before[at..range.start]);
+            let new = forms::text(*form, (world.change.from, world.change.to));
+            moved.push((text.len(), text.len() + new.len(), range.start));
+            text.push_str(&new);
+            at = range.end;
+            lengths
+                .push((text.len(), isize::try_from(range.end).unwrap_or(0) - isize::try_from(text.len()).unwrap_or(0)));
+        }
+        text.push_str(&before[at..]);
+        let tree = tree::parse(Language::Rust, &text, &|| world.deadline.check(world.ctx))?;
+        self.outlines.insert(path.to_owned(), Rc::new(outline(&tree, &text)));
+        self.texts.insert(path.to_owned(), Text { text, moved, lengths });
+        Ok(())
+    }
+
+    /// The place before a rename of a place after it.
+    fn before(&self, path: &str, at: usize) -> usize {
+        let Some(text) = self.texts.get(path) else { return at };
+        if let Some((_, _, before)) = text.moved.iter().find(|(begin, end, _)| (*begin..*end).contains(&at)) {
+            return *before;
+        }
+        let length = text.lengths.iter().rev().find(|(from, _)| *from <= at).map_or(0, |(_, length)| *length);
+        at.saturating_add_signed(length)
+    }
+
+    /// A meaning, by places before.
+    fn labelled(&self, path: &str, label: Label) -> Label {
+        match label {
+            Label::Local(at) => Label::Local(self.before(path, at)),
+            Label::Things(things) => Label::Things(
+                things
+                    .into_iter()
+                    .map(|found| match found {
+                        Found::Thing(file, at) => {
+                            let at = self.before(&file, at);
+                            Found::Thing(file, at)
+                        }
+                        other => other,
+                    })
+                    .collect(),
+            ),
+            Label::Member | Label::Unclear(_) => label,
+        }
+    }
+}
+
+/// Refuses if a file of the workspace defines one of the macros that were read as those of the standard library.
+pub(super) fn macros(world: &World<'_>, places: &Places, refusal: &mut Refusal) -> Result<(), Error> {
+    let of_page = |path: &String| world.facts(path, world.change.from).map(|facts| facts.macros.clone());
+    let read: BTreeSet<String> = places.code.keys().filter_map(of_page).flatten().collect();
+    if read.is_empty() {
+        return Ok(());
+    }
+    let found = world.map_files(Family::Rust, &|_, bytes: &[u8]| {
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        Ok(rust_macro::defined(text).any(|name| read.contains(name)))
+    })?;
+    for (path, _) in found.iter().filter(|(_, defines)| *defines) {
+        refusal.add_file(path, (UNKNOWN, "it defines a macro of the name of one that its places stand in"))?;
+    }
+    Ok(())
+}
