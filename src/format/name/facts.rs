@@ -1,6 +1,9 @@
 //! The meaning of a name in one file: its bindings with their places, and the places that no binding of the file explains.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -120,6 +123,9 @@ pub enum By {
 /// The reason against a binding that differs between statements, such as two imports.
 pub const SEVERAL_WAYS: &str = "it is bound in several ways";
 
+/// The reason against the name of a module of Rust.
+pub const MODULE: &str = "it is the name of a module";
+
 /// A reason against a new name, with the place that it concerns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
@@ -206,6 +212,8 @@ pub struct Facts {
     pub inert: Vec<usize>,
     /// The words of strings that only code which computes names could look up.
     pub data: Vec<usize>,
+    /// The standard macros of Rust whose arguments were read as code.
+    pub macros: BTreeSet<String>,
     /// A place at which the file binds or uses the new name without a receiver.
     pub taken: Option<usize>,
     /// A declaration of the new name that a pattern would match instead of binding a variable.

@@ -22,7 +22,7 @@ pub(crate) fn answer(tool: &str, request: &jsonl::Request) -> Result<jsonl::Answ
         run: None,
         threads: 1,
         cancel: &cancel,
-        progress: &|_, _| {},
+        progress: &|_, _, _| {},
         renames: &|| Ok(Renames::default()),
         servers: &NoServers,
     };

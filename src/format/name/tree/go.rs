@@ -59,7 +59,7 @@ impl Rules for Go {
         false
     }
 
-    fn is_shallow(&self, _: Node<'_>) -> bool {
+    fn is_shallow(&self, _: &Declaration<'_>) -> bool {
         false
     }
 

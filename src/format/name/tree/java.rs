@@ -69,7 +69,7 @@ impl Rules for Java {
         false
     }
 
-    fn is_shallow(&self, _: Node<'_>) -> bool {
+    fn is_shallow(&self, _: &Declaration<'_>) -> bool {
         false
     }
 

@@ -9,16 +9,17 @@ mod python;
 mod python_import;
 mod python_text;
 mod rust;
+pub mod rust_macro;
 
 use std::{cell::RefCell, collections::BTreeMap, ops::Range, rc::Rc};
 
 use tree_sitter::Node;
 
 pub(super) use self::python_import::{imported_modules, imports};
-pub use self::rust::captures;
 use super::{
     facts::{
-        By, Called, Export, Facts, Form, Group, Kind, Loose, Meaning, Obstacle, Origin, Reach, SEVERAL_WAYS, Site,
+        By, Called, Export, Facts, Form, Group, Kind, Loose, MODULE, Meaning, Obstacle, Origin, Reach, SEVERAL_WAYS,
+        Site,
     },
     script::Change,
     word::Word,
@@ -97,8 +98,8 @@ pub trait Rules {
     /// True if a binding beyond `scope` is not seen from within.
     fn ends(&self, scope: Node<'_>, text: &str) -> bool;
 
-    /// True if bindings of `scope` are not seen from a function within it.
-    fn is_shallow(&self, scope: Node<'_>) -> bool;
+    /// True if a binding is not seen from a function within its scope.
+    fn is_shallow(&self, declaration: &Declaration<'_>) -> bool;
 
     /// True if a node is a function for the rule above.
     fn is_function(&self, node: Node<'_>) -> bool;
@@ -109,9 +110,9 @@ pub trait Rules {
     /// A reason against the new name at a place, by the text before it.
     fn objection(&self, before: &str, to: &str) -> Option<&'static str>;
 
-    /// True if a word of a string, which the node holds, refers to a name of the code.
-    fn refers(&self, _: Node<'_>, _: &Range<usize>, _: &str) -> bool {
-        false
+    /// The role of a word in a string, which the node holds; none if it is data.
+    fn in_text<'t>(&self, _: Node<'t>, _: &Range<usize>, _: &str) -> Option<Role<'t>> {
+        None
     }
 
     /// True if a string that a node belongs to can't be a name that code looks up.
@@ -132,6 +133,11 @@ pub trait Rules {
     /// The imported name that a path leads to.
     fn imported(&self, _: Node<'_>, _: &str) -> Option<Origin> {
         None
+    }
+
+    /// True if collisions are found by reading the renamed text again, so that only doubt about the new name is a reason here.
+    fn is_read_again(&self) -> bool {
+        false
     }
 
     /// The package of a file, and the modules that it takes everything from.
@@ -162,9 +168,32 @@ pub fn facts(language: Language, tree: &Tree, text: &str, change: Change<'_>) ->
     };
     let root = tree.root();
     let root = root.get_inner_node();
-    let mut resolution = Resolution::new((rules, language), root, text, true);
-    resolution.resolve(change.from);
-    Some(resolution.facts(change))
+    let of = |root: Node<'_>, text: &str| {
+        let mut resolution = Resolution::new((rules, language), root, text, true);
+        resolution.resolve(change.from);
+        resolution.facts(change)
+    };
+    let is_rust = language == Language::Rust;
+    let expanded = if is_rust { rust_macro::expanded(tree, text, [change.from, change.to]) } else { None };
+    let Some(expanded) = expanded else { return Some(of(root, text)) };
+    let facts = of(expanded.tree.root().get_inner_node(), &expanded.text);
+    Some(in_source(facts, expanded))
+}
+
+/// The facts of an expanded text at the places of its source.
+fn in_source(mut facts: Facts, expanded: rust_macro::Expanded) -> Facts {
+    let at = |at: usize| expanded.source(&(at..at)).start;
+    for group in &mut facts.groups {
+        group.declared = at(group.declared);
+        group.sites.iter_mut().for_each(|site| site.range = expanded.source(&site.range));
+        group.sites.sort_by_key(|site| site.range.start);
+        group.obstacle.iter_mut().for_each(|obstacle| obstacle.at = at(obstacle.at));
+    }
+    facts.loose.iter_mut().for_each(|loose| loose.range = expanded.source(&loose.range));
+    facts.loose.sort_by_key(|loose| loose.range.start);
+    (facts.taken, facts.compared) = (facts.taken.map(at), facts.compared.map(at));
+    facts.macros = expanded.macros;
+    facts
 }
 
 struct Binding<'t> {
@@ -258,7 +287,7 @@ impl<'s, 't> Resolution<'s, 't> {
         let token = |range: Range<usize>| {
             let node = self.root.descendant_for_byte_range(range.start, range.end)?;
             let is_name = node.child_count() == 0 && node.byte_range() == range && node.kind().contains("identifier");
-            let is_text = !is_name && self.rules.refers(node, &range, self.text);
+            let is_text = !is_name && self.rules.in_text(node, &range, self.text).is_some();
             (is_name || is_text).then_some(Token { node, range, is_text })
         };
         places.filter_map(token).collect()
@@ -273,7 +302,8 @@ impl<'s, 't> Resolution<'s, 't> {
     }
 
     fn role(&self, token: &Token<'t>) -> Role<'t> {
-        if token.is_text { Role::Refers(Form::Plain) } else { self.rules.role(token.node, self.text) }
+        let in_text = if token.is_text { self.rules.in_text(token.node, &token.range, self.text) } else { None };
+        in_text.unwrap_or_else(|| self.rules.role(token.node, self.text))
     }
 
     fn resolve(&mut self, name: &str) {
@@ -331,9 +361,12 @@ impl<'s, 't> Resolution<'s, 't> {
         let mut is_deep = false;
         loop {
             let scope = child.parent()?;
-            let is_seen = self.rules.shows(scope, child, below) && !(is_deep && self.rules.is_shallow(scope));
-            let of_scope = self.bindings.iter().enumerate().filter(|(_, binding)| {
-                is_seen && binding.declaration.scope.id() == scope.id() && binding.declaration.seen.contains(&place)
+            let is_seen = self.rules.shows(scope, child, below);
+            let of_scope = self.bindings.iter().enumerate().filter(|(_, Binding { declaration, .. })| {
+                is_seen
+                    && declaration.scope.id() == scope.id()
+                    && declaration.seen.contains(&place)
+                    && !(is_deep && self.rules.is_shallow(declaration))
             });
             if let Some((at, _)) = of_scope.max_by_key(|(_, binding)| binding.declaration.seen.start) {
                 return Some(at);
@@ -349,6 +382,8 @@ impl<'s, 't> Resolution<'s, 't> {
     fn facts(mut self, change: Change<'_>) -> Facts {
         // Places of the new name that need no receiver.
         let plain = |token: &Token<'t>| match self.role(token) {
+            Role::Other(Meaning::Unclear(reason)) if reason != MODULE => Some(token.range.start),
+            _ if self.rules.is_read_again() => None,
             Role::Declares(_) | Role::Refers(_) | Role::Other(_) => Some(token.range.start),
             Role::Member | Role::Keyword(_) => None,
         };
@@ -393,7 +428,9 @@ impl<'s, 't> Resolution<'s, 't> {
         let reach = self.keywords_of(&declaration, &mut sites);
         sites.sort_by_key(|site| site.range.start);
         let in_scope = self.loose.iter().find_map(|loose| match loose.meaning {
-            Meaning::Unclear(reason) if scope.contains(&loose.range.start) => Some((loose.range.start, reason)),
+            Meaning::Unclear(reason) if reason != MODULE && scope.contains(&loose.range.start) => {
+                Some((loose.range.start, reason))
+            }
             _ => None,
         });
         let hard = match () {

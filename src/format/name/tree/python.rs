@@ -65,8 +65,8 @@ impl Rules for Python {
         false
     }
 
-    fn is_shallow(&self, scope: Node<'_>) -> bool {
-        scope.kind() == "class_definition"
+    fn is_shallow(&self, declaration: &Declaration<'_>) -> bool {
+        declaration.scope.kind() == "class_definition"
     }
 
     fn is_function(&self, node: Node<'_>) -> bool {
@@ -92,8 +92,8 @@ impl Rules for Python {
         to.starts_with("__").then_some("within a class, a name with two underscores is another name")
     }
 
-    fn refers(&self, node: Node<'_>, place: &Range<usize>, text: &str) -> bool {
-        python_text::refers(node, place, text)
+    fn in_text<'t>(&self, node: Node<'t>, place: &Range<usize>, text: &str) -> Option<Role<'t>> {
+        python_text::refers(node, place, text).then_some(Role::Refers(Form::Plain))
     }
 
     fn is_inert(&self, node: Node<'_>, text: &str) -> bool {

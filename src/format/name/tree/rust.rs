@@ -4,35 +4,13 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::{Declaration, Role, Rules, around, is_field, root, text_of};
+use super::{Declaration, Role, Rules, around, is_field, root, rust_macro, text_of};
 use crate::name::{
-    facts::{Form, Kind, Meaning, Origin, Reach},
+    facts::{Form, Kind, MODULE, Meaning, Origin, Reach},
     word,
 };
 
 pub(super) struct Rust;
-
-/// Macros of the standard library whose arguments are expressions.
-const MACROS: &[&str] = &[
-    "assert",
-    "assert_eq",
-    "assert_ne",
-    "dbg",
-    "debug_assert",
-    "debug_assert_eq",
-    "debug_assert_ne",
-    "eprint",
-    "eprintln",
-    "format",
-    "panic",
-    "print",
-    "println",
-    "todo",
-    "unreachable",
-    "vec",
-    "write",
-    "writeln",
-];
 
 const ITEMS: &[&str] = &[
     "function_item",
@@ -49,18 +27,16 @@ const ITEMS: &[&str] = &[
 impl Rules for Rust {
     fn role<'t>(&self, node: Node<'t>, text: &str) -> Role<'t> {
         let Some(parent) = node.parent() else { return Role::Member };
-        if let Some(tree) = around(node, |n| n.kind() == "token_tree") {
-            return in_macro(tree, node, text);
-        }
-        if around(node, |n| matches!(n.kind(), "macro_definition" | "attribute_item" | "inner_attribute_item"))
-            .is_some()
-        {
+        let is_opaque = |n: Node<'_>| {
+            matches!(n.kind(), "macro_definition" | "attribute_item" | "inner_attribute_item" | "token_tree")
+        };
+        if around(node, is_opaque).is_some() {
             return Role::unclear("it stands in a macro or an attribute");
         }
         match parent.kind() {
             "lifetime" | "label" => Role::Member,
             "macro_invocation" if is_field(parent, node, "macro") => Role::unclear("it is the name of a macro"),
-            "mod_item" | "extern_crate_declaration" => Role::unclear("it is the name of a module"),
+            "mod_item" | "extern_crate_declaration" => Role::unclear(MODULE),
             kind if ITEMS.contains(&kind) && is_field(parent, node, "name") => item(parent, text_of(node, text), text),
             "enum_variant" | "field_declaration" if is_field(parent, node, "name") => Role::Member,
             "field_expression" | "field_initializer" if is_field(parent, node, "field") => Role::Member,
@@ -83,27 +59,29 @@ impl Rules for Rust {
         scope.kind() != "match_arm" || !is_field(scope, child, "attribute")
     }
 
-    fn ends(&self, scope: Node<'_>, text: &str) -> bool {
-        let body = scope.child_by_field_name("body").filter(|_| scope.kind() == "mod_item");
-        let takes_all = |node: Node<'_>| node.kind() == "use_declaration" && text_of(node, text).contains("super::*");
-        body.is_some_and(|body| !body.children(&mut body.walk()).any(takes_all))
+    fn ends(&self, scope: Node<'_>, _: &str) -> bool {
+        scope.kind() == "mod_item"
     }
 
-    fn is_shallow(&self, _: Node<'_>) -> bool {
-        false
+    fn is_shallow(&self, declaration: &Declaration<'_>) -> bool {
+        declaration.scope.kind() != "block" || declaration.seen != (0..usize::MAX)
     }
 
-    fn is_function(&self, _: Node<'_>) -> bool {
-        false
+    fn is_function(&self, node: Node<'_>) -> bool {
+        let is_item = ITEMS.contains(&node.kind()) || node.kind() == "impl_item";
+        is_item && node.parent().is_some_and(|parent| parent.kind() == "block")
     }
 
-    fn obstacle(&self, text: &str, name: &str, scope: Node<'_>) -> Option<&'static str> {
-        let within = &text[scope.byte_range()];
-        let is_captured = |(at, _): (usize, &str)| captures(&within[..at], &within[at + name.len()..]);
-        if within.match_indices(name).any(is_captured) {
-            return Some("a format string may capture it");
-        }
+    fn obstacle(&self, _: &str, name: &str, _: Node<'_>) -> Option<&'static str> {
         name.starts_with("r#").then_some("it is a raw identifier")
+    }
+
+    fn in_text<'t>(&self, node: Node<'t>, place: &Range<usize>, text: &str) -> Option<Role<'t>> {
+        rust_macro::may_capture(node, place, text).then(|| Role::unclear("a format string may capture it"))
+    }
+
+    fn is_read_again(&self) -> bool {
+        true
     }
 
     fn objection(&self, before: &str, to: &str) -> Option<&'static str> {
@@ -132,13 +110,6 @@ impl Rules for Rust {
         }
         (None, stars)
     }
-}
-
-/// True if a format string captures a name, by the texts before and after it.
-pub fn captures(before: &str, after: &str) -> bool {
-    let is_argument = before.ends_with('{')
-        && (after.trim_start().starts_with('}') || after.starts_with(':') && !after.starts_with("::"));
-    is_argument || after.starts_with('$')
 }
 
 /// A declaration beside which another of the same name is another thing.
@@ -174,68 +145,40 @@ fn item<'t>(item: Node<'t>, name: &str, text: &str) -> Role<'t> {
         }
         _ => None,
     };
-    declaration.unclear = (home.kind() == "declaration_list").then_some("it is declared in a module within a file");
     Role::Declares(declaration)
-}
-
-/// A name in the arguments of a macro.
-fn in_macro<'t>(tree: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
-    let unclear = Role::unclear("it stands in a macro");
-    let owner = tree.parent().filter(|owner| owner.kind() == "macro_invocation" || owner.kind() == "token_tree");
-    let mut outer = tree;
-    while let Some(parent) = outer.parent().filter(|parent| parent.kind() == "token_tree") {
-        // Statements, patterns and literals of structures stand in braces, and a macro within may do anything.
-        if text_of(outer, text).starts_with('{') || is_of_other_macro(outer, text) {
-            return unclear;
-        }
-        outer = parent;
-    }
-    let call = outer.parent().filter(|call| call.kind() == "macro_invocation");
-    let name = call.and_then(|call| call.child_by_field_name("macro")).map_or("", |name| text_of(name, text));
-    if owner.is_none() || !MACROS.contains(&name) || text_of(outer, text).starts_with('{') {
-        return unclear;
-    }
-    let kind = |node: Option<Node<'_>>| node.map_or(String::new(), |node| text_of(node, text).to_owned());
-    match (kind(node.prev_sibling()).as_str(), kind(node.next_sibling()).as_str()) {
-        (".", _) => Role::Member,
-        ("::" | "|" | "let" | "for" | "'" | "fn" | "move" | "&mut" | "mut" | "ref", _) => unclear,
-        (_, "=" | ":" | "::" | "|" | "!" | "@" | "=>") => unclear,
-        _ => Role::Refers(Form::Plain),
-    }
-}
-
-/// True for the arguments of a macro that is not one of the standard library, within those of another.
-fn is_of_other_macro(tree: Node<'_>, text: &str) -> bool {
-    let sign = tree.prev_sibling().filter(|sign| text_of(*sign, text) == "!");
-    let name = sign.and_then(|sign| sign.prev_sibling()).filter(|name| name.kind() == "identifier");
-    name.is_some_and(|name| !MACROS.contains(&text_of(name, text)))
 }
 
 /// A name in a `use`.
 fn used<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
-    let mut module = match parent.kind() {
-        "scoped_identifier" if is_field(parent, node, "name") => {
-            parent.child_by_field_name("path").map_or("", |path| text_of(path, text)).to_owned()
-        }
-        "use_list" => String::new(),
-        "use_as_clause" if is_field(parent, node, "alias") => {
-            return Role::Declares(single(Declaration::new(home(node), Kind::Import, Reach::Local)));
-        }
-        "use_as_clause" => String::new(),
-        _ => return Role::unclear("it is the name of a module"),
-    };
-    let outer = if parent.kind() == "scoped_identifier" { parent } else { node };
+    if parent.kind() == "use_as_clause" && is_field(parent, node, "alias") {
+        let home = home(node);
+        let reach = if home.kind() == "block" { Reach::Local } else { Reach::Exported };
+        return Role::Declares(single(Declaration::new(home, Kind::Import, reach)));
+    }
+    let is_path = |node: &Node<'t>| matches!(node.kind(), "scoped_identifier" | "scoped_use_list" | "use_wildcard");
+    let is_last = parent.kind() != "scoped_identifier" || is_field(parent, node, "name");
+    let before = parent.child_by_field_name("path").filter(|_| parent.kind() == "scoped_identifier" && is_last);
+    let before = before.map_or("", |path| text_of(path, text));
+    let mut outer = node;
+    while let Some(path) = outer.parent().filter(is_path) {
+        outer = path;
+    }
+    // The path of a list belongs to the list.
+    let module = within_lists(outer, before.to_owned(), text);
+    let last = if parent.kind() == "scoped_identifier" { parent } else { node };
     let above = outer.parent().map_or("", |above| above.kind());
-    if !matches!(above, "use_declaration" | "use_list" | "use_as_clause") {
-        return Role::unclear("it is the name of a module");
+    let origin = Origin { module, name: text_of(node, text).to_owned() };
+    match above {
+        _ if !is_last || outer.id() != last.id() => match origin.module.is_empty() {
+            true => Role::Refers(Form::Plain),
+            false => Role::Other(Meaning::Through(origin, Form::Plain)),
+        },
+        "use_as_clause" => Role::Other(Meaning::Through(origin, Form::Plain)),
+        _ => {
+            let declaration = Declaration::new(home(node), Kind::Import, Reach::Imported(origin));
+            Role::Declares(single(Declaration { form: Form::Import, ..declaration }))
+        }
     }
-    module = within_lists(outer, module, text);
-    let origin = Origin { module: from_file(node, &module), name: text_of(node, text).to_owned() };
-    if above == "use_as_clause" {
-        return Role::Other(Meaning::Through(origin, Form::Plain));
-    }
-    let declaration = Declaration::new(home(node), Kind::Import, Reach::Imported(origin));
-    Role::Declares(single(Declaration { form: Form::Import, ..declaration }))
 }
 
 /// The full path of a module within nested `use` lists.
@@ -252,34 +195,12 @@ fn within_lists(node: Node<'_>, module: String, text: &str) -> String {
 /// The last name of a path.
 fn path<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
     let module = parent.child_by_field_name("path").map_or("", |path| text_of(path, text));
-    let last = module.rsplit("::").next().unwrap_or_default();
-    // A path that ends with a type leads to a member of it.
-    if last.starts_with(|c: char| c.is_uppercase() || c == '<') {
+    // A path through a type with parameters leads to a member of it.
+    if module.contains('<') {
         return Role::Member;
     }
-    let origin = Origin { module: from_file(node, module), name: text_of(node, text).to_owned() };
+    let origin = Origin { module: module.to_owned(), name: text_of(node, text).to_owned() };
     Role::Other(Meaning::Through(origin, Form::Plain))
-}
-
-/// A path from the module of the file, if it begins in a module within the file.
-fn from_file(node: Node<'_>, module: &str) -> String {
-    let mut path: Vec<&str> = module.split("::").collect();
-    let mut at = around(node, |n| n.kind() == "mod_item");
-    while let Some(inner) = at {
-        match path.first().copied() {
-            Some("super") => {
-                path.remove(0);
-                if path.first() != Some(&"super") {
-                    path.insert(0, "self");
-                }
-            }
-            // It leads to something within that module.
-            Some("self") => path.insert(1, "?"),
-            Some(_) | None => break,
-        }
-        at = around(inner, |n| n.kind() == "mod_item");
-    }
-    path.join("::")
 }
 
 /// A name that a pattern binds, or a reference.

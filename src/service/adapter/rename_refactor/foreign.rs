@@ -1,8 +1,9 @@
 //! Files that no engine parses but that may name the symbol: pages and notebooks with code, configuration, and documentation.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use super::{
+    manifest::folder,
     page::{Family, Page},
     params::Mentions,
     places::Places,
@@ -168,6 +169,64 @@ pub(super) fn judge(
         }
     }
     Ok(())
+}
+
+/// Refuses files with the name that Rust code includes.
+pub(super) fn included(world: &World<'_>, refusal: &mut Refusal) -> Result<(), Error> {
+    const CALL: &str = "include!";
+    let read = world.map_files(Family::Rust, &|_, bytes: &[u8]| {
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let calls = text.match_indices(CALL).map(|(at, _)| text[at..].split(';').next().unwrap_or_default());
+        // What a build writes is no file of the workspace.
+        let calls = calls.filter(|call| !call.contains("OUT_DIR"));
+        Ok(calls.flat_map(|call| call.split('"').skip(1).step_by(2).map(last).collect::<Vec<_>>()).collect::<Vec<_>>())
+    })?;
+    let names: BTreeSet<String> = read.into_iter().flat_map(|(_, names)| names).collect();
+    refuse(world, &|path| names.contains(&last(path)), "its code is included, and it has the name", refusal)
+}
+
+/// Refuses files with the name that a build script of Rust may read, and the script if a text of it has the name.
+pub(super) fn generated(world: &World<'_>, refusal: &mut Refusal) -> Result<(), Error> {
+    let is_script = |path: &&String| last(path) == "build.rs";
+    let scripts: Vec<(String, String)> = world
+        .paths()?
+        .iter()
+        .filter(is_script)
+        .filter_map(|path| Some((folder(path).to_owned(), world.text(path)?)))
+        .collect();
+    for page in world.pages()?.filter(|page| last(&page.path) == "build.rs") {
+        for token in page.tokens.iter().filter(|token| token.class == Class::Strings) {
+            refusal.add_lasting(page, token.range.start, (UNKNOWN, "a build script has it in a text"));
+        }
+    }
+    let reads = |path: &str, (base, script): &(String, String)| {
+        let below = path.strip_prefix(base.as_str()).filter(|_| !path.ends_with(".rs"));
+        let reads_all = ["glob", "read_dir", "walkdir"].iter().any(|way| script.contains(way));
+        below.is_some_and(|below| reads_all || below.split('/').any(|part| !part.is_empty() && script.contains(part)))
+    };
+    let is_read = |path: &str| scripts.iter().any(|script| reads(path, script));
+    refuse(world, &is_read, "a build script may read it, and it has the name", refusal)
+}
+
+/// Refuses the files with the name for which a test holds.
+fn refuse(
+    world: &World<'_>,
+    is_sought: &dyn Fn(&str) -> bool,
+    reason: &str,
+    refusal: &mut Refusal,
+) -> Result<(), Error> {
+    let word = Word::new(world.change.from);
+    for path in world.paths()?.iter().filter(|path| is_sought(path)) {
+        let text = world.text(path).unwrap_or_default();
+        if !word.places(Language::Rust, &text).is_empty() {
+            refusal.add_file(path, (UNKNOWN, reason))?;
+        }
+    }
+    Ok(())
+}
+
+fn last(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_owned()
 }
 
 /// The module name of a file.

@@ -22,9 +22,8 @@ pub(super) fn follow(world: &World<'_>, from: &str, origin: &Origin) -> Result<E
             exported(world, end, &origin.name)
         }
         Some(Family::Python) => python_module(world, from, &origin.module),
-        Some(Family::Rust) => rust_module(world, from, &origin.module),
         Some(Family::Go) => go_package(world, &origin.module),
-        Some(Family::Java | Family::Other(_)) | None => Ok(End::Unknown),
+        Some(Family::Java | Family::Other(_) | Family::Rust) | None => Ok(End::Unknown),
     }
 }
 
@@ -197,127 +196,6 @@ fn python_file(paths: &BTreeSet<String>, from: &str, module: &str) -> End {
         (None, _) => End::Elsewhere,
         (Some(_), Some(_)) => End::Unknown,
     }
-}
-
-/// The file of a module of Rust.
-fn rust_module(world: &World<'_>, from: &str, module: &str) -> Result<End, Error> {
-    if module == "self" {
-        return Ok(End::File(from.to_owned()));
-    }
-    let paths = world.paths()?;
-    let mut source = crate_root(paths, from);
-    let mut roots = ["lib.rs", "main.rs"].map(|root| below(&source, root)).to_vec();
-    let mut at: Vec<&str> = module_path(&source, from);
-    let mut segments = module.split("::");
-    match segments.next() {
-        // A program of its own.
-        Some("crate") if is_apart(from) || world.manifests()?.is_program(from) => {
-            return Ok(if segments.next().is_none() { End::File(from.to_owned()) } else { End::Unknown });
-        }
-        Some("crate") => at.clear(),
-        Some("self") => {}
-        Some("super") => drop(at.pop()),
-        Some(name) => {
-            let is_bound = |text: String| [" as ", "mod "].iter().any(|word| text.contains(&format!("{word}{name}")));
-            let is_bound = world.text(from).is_none_or(is_bound);
-            match world.manifests()?.library_of(name) {
-                None if !is_bound && world.manifests()?.is_foreign_library(name) => return Ok(End::Elsewhere),
-                None => return rust_neighbour(world, from, module),
-                Some(Some(root)) if !is_bound => {
-                    source = folder(root).to_owned();
-                    roots = vec![root.to_owned()];
-                    at.clear();
-                }
-                Some(_) => return Ok(End::Unknown),
-            }
-        }
-        None => return Ok(End::Unknown),
-    }
-    for segment in segments {
-        match segment {
-            "super" => drop(at.pop()),
-            segment => at.push(segment),
-        }
-    }
-    let path = at.join("/");
-    let ends = match at.is_empty() {
-        true => roots,
-        false => vec![below(&source, &format!("{path}.rs")), below(&source, &format!("{path}/mod.rs"))],
-    };
-    let mut found = ends.iter().filter(|path| paths.contains(*path));
-    match (found.next(), found.next()) {
-        (Some(only), None) => Ok(End::File(only.clone())),
-        (_, _) => Ok(End::Unknown),
-    }
-}
-
-/// The file of a path that begins with a module which the file declares or imports.
-fn rust_neighbour(world: &World<'_>, from: &str, module: &str) -> Result<End, Error> {
-    let (name, rest) = module.split_once("::").map_or((module, ""), |(name, rest)| (name, rest));
-    let rest = if rest.is_empty() { String::new() } else { format!("::{rest}") };
-    let facts = world.facts(from, name);
-    let imported = facts.as_ref().and_then(|facts| match &facts.groups[..] {
-        [group] => Some(&group.reach),
-        _ => None,
-    });
-    if let Some(Reach::Imported(origin)) = imported {
-        let begins = origin.module.split("::").next().unwrap_or_default();
-        let is_path = begins != name && !origin.module.is_empty();
-        return if is_path {
-            rust_module(world, from, &format!("{}::{name}{rest}", origin.module))
-        } else {
-            Ok(End::Unknown)
-        };
-    }
-    let is_declared = world.text(from).is_some_and(|text| text.contains(&format!("mod {name};")));
-    if !is_declared || !rest.is_empty() {
-        return Ok(End::Unknown);
-    }
-    let file = from.rsplit('/').next().unwrap_or_default();
-    let is_root =
-        matches!(file, "lib.rs" | "main.rs" | "mod.rs") || is_apart(from) || world.manifests()?.is_program(from);
-    let base = if is_root { folder(from) } else { from.strip_suffix(".rs").unwrap_or(from) };
-    let ends = [below(base, &format!("{name}.rs")), below(base, &format!("{name}/mod.rs"))];
-    let paths = world.paths()?;
-    let mut found = ends.into_iter().filter(|path| paths.contains(path));
-    Ok(match (found.next(), found.next()) {
-        (Some(only), None) => End::File(only),
-        (_, _) => End::Unknown,
-    })
-}
-
-/// A path below a folder.
-fn below(folder: &str, path: &str) -> String {
-    if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") }
-}
-
-/// True for a file of a program beside the library: a test, an example, a benchmark, or one of several programs.
-fn is_apart(path: &str) -> bool {
-    let folders: Vec<&str> = folder(path).split('/').collect();
-    folders.iter().any(|folder| matches!(*folder, "benches" | "examples" | "tests"))
-        || folders.ends_with(&["src", "bin"])
-}
-
-/// The nearest folder above with the root of a crate.
-fn crate_root(paths: &BTreeSet<String>, from: &str) -> String {
-    let mut at = folder(from);
-    loop {
-        let is_root = ["lib.rs", "main.rs"].iter().any(|file| paths.contains(&below(at, file)));
-        if is_root || at.is_empty() {
-            return at.to_owned();
-        }
-        at = folder(at);
-    }
-}
-
-/// The path of a file's module from the root of its crate.
-fn module_path<'p>(source: &str, file: &'p str) -> Vec<&'p str> {
-    let below = file.strip_prefix(source).unwrap_or(file).trim_start_matches('/');
-    let mut path: Vec<&str> = below.strip_suffix(".rs").unwrap_or(below).split('/').collect();
-    if matches!(path.last(), Some(&("mod" | "lib" | "main"))) {
-        path.pop();
-    }
-    path
 }
 
 /// The folder of a package of Go.

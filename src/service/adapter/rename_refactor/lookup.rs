@@ -6,7 +6,7 @@ use super::{
     link,
     page::{Family, Page},
     params::Comments,
-    places::End,
+    places::{End, Places},
     refusal::{Refusal, TAKEN, UNKNOWN},
     world::World,
 };
@@ -15,9 +15,8 @@ use format::{
     code::tree,
     name::{
         built,
-        facts::{Group, Kind, Origin, Reach},
+        facts::{Group, Kind, Origin},
         token::{Class, Token},
-        tree::captures,
         word,
     },
 };
@@ -197,7 +196,6 @@ pub(super) fn named_by_texts(world: &World<'_>, comments: Comments, refusal: &mu
         for token in &page.tokens {
             let what = match token.class {
                 Class::Strings if is_in_attribute(&page.text[..token.range.start]) => "an attribute names it by a text",
-                Class::Strings if is_captured(page, token) => "a format string captures it",
                 Class::Comments if comments != Comments::All(true) && is_example(&page.text, token) => EXAMPLE,
                 Class::Code | Class::Comments | Class::Strings => continue,
             };
@@ -207,31 +205,42 @@ pub(super) fn named_by_texts(world: &World<'_>, comments: Comments, refusal: &mu
     Ok(())
 }
 
-/// Refuses a Rust binding if the new name would turn its pattern into a match of a constant, a type or an import.
-pub(super) fn compared(world: &World<'_>, page: &Page, group: &Group, refusal: &mut Refusal) -> Result<(), Error> {
-    let Ok(facts) = &page.facts else { return Ok(()) };
-    let to = world.change.to;
-    let is_prelude = matches!(to, "Err" | "None" | "Ok" | "Some");
-    let mut is_compared = is_prelude || facts.compared.is_some();
-    for module in &facts.stars {
-        let origin = Origin { module: module.clone(), name: String::new() };
-        is_compared |= match link::follow(world, &page.path, &origin)? {
-            End::File(file) => world.facts(&file, to).is_none_or(|facts| !facts.groups.is_empty()),
-            End::Elsewhere | End::Unknown => to.starts_with(char::is_uppercase),
-        };
+/// Refuses a Rust binding if its pattern would be compared with a variant that every module knows.
+pub(super) fn compared(world: &World<'_>, page: &Page, group: &Group, refusal: &mut Refusal) {
+    let is_pattern = matches!(group.kind, Kind::Parameter | Kind::Variable);
+    if is_pattern && matches!(world.change.to, "Err" | "None" | "Ok" | "Some") {
+        refusal.add_lasting(
+            page,
+            group.declared,
+            (TAKEN, "its pattern would be compared with a variant of the new name"),
+        );
     }
-    if is_compared {
-        let reason = "a constant, a type or an import has the new name, and a pattern would be compared with it";
-        refusal.add_lasting(page, group.declared, (TAKEN, reason));
-    }
-    Ok(())
 }
 
-/// True if a string captures the name as a format, in a file without a local variable of that name.
-fn is_captured(page: &Page, word: &Token) -> bool {
-    let is_local = |group: &Group| group.reach == Reach::Local;
-    let is_shared = page.facts.as_ref().is_ok_and(|facts| !facts.groups.iter().any(is_local));
-    is_shared && captures(&page.text[..word.range.start], &page.text[word.range.end..])
+/// Refuses if a Rust text may be the message of an assertion that names the thing.
+pub(super) fn asserted(world: &World<'_>, places: &Places, refusal: &mut Refusal) -> Result<(), Error> {
+    let asserts = |path: &String| {
+        let facts = world.facts(path, world.change.from);
+        facts.is_some_and(|facts| ["assert", "debug_assert"].iter().any(|name| facts.macros.contains(*name)))
+    };
+    if !places.code.keys().any(asserts) {
+        return Ok(());
+    }
+    for page in world.pages()?.filter(|page| page.family() == Family::Rust) {
+        for token in page.tokens.iter().filter(|token| token.class == Class::Strings) {
+            let before = &page.text[..token.range.start];
+            let is_expected =
+                is_in_attribute(before) && before[before.rfind('#').unwrap_or(0)..].contains("should_panic");
+            if is_expected || page.text[token.around.clone()].contains("assertion failed") {
+                refusal.add_lasting(
+                    page,
+                    token.range.start,
+                    (UNKNOWN, "it may be the message of an assertion that names it"),
+                );
+            }
+        }
+    }
+    Ok(())
 }
 
 /// True if a text ends within an attribute.

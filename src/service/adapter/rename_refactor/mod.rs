@@ -1,20 +1,23 @@
 //! `rename_refactor`: gives a thing of the code another name at every place that means it, and changes no other byte.
 //!
-//! `page` reads a file, `world` knows all of them, `manifest` the names of packages, and `link` follows imports. `scope`, `lexical`
-//! and `lsp` choose the places of one thing. `argument` knows the calls that name a parameter, `lookup` the strings that may name a
-//! thing, `family` and `member` the declarations that belong together, and `affected` the files whose errors a change may alter.
-//! `rest` asks for evidence that other places mean another thing, and `foreign` knows the files that nobody parses. `rewrite` writes
-//! the places, and `absent` says that there are none. Whatever can't be decided is refused with the places that are in doubt
-//! (`refusal`) and the ways out (`remedy`).
+//! `page` reads a file, `world` knows all of them, `manifest` the names of packages, and `link` follows imports. For Rust, `crates`
+//! does so, and `items` compares what names mean before and after. `thing` tells what a place means; `scope`, `lexical` and `lsp`
+//! choose the places of one thing. `argument` knows the calls that name a parameter, `lookup` the strings that may name a thing,
+//! `family` and `member` the declarations that belong together, and `affected` the files whose errors a change may alter. `rest`
+//! asks for evidence that other places mean another thing, and `foreign` knows the files that nobody parses. `rewrite` writes the
+//! places, and `absent` says that there are none. Whatever can't be decided is refused with the places that are in doubt (`refusal`)
+//! and the ways out (`remedy`).
 //!
 //! `verify` and its modules share nothing with the proposing side but `params`, the wire types.
 
 mod absent;
 mod affected;
 mod argument;
+mod crates;
 mod family;
 mod foreign;
 mod forms;
+mod items;
 mod lexical;
 mod link;
 mod lookup;

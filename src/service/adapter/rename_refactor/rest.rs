@@ -115,7 +115,7 @@ impl Shared<'_, '_> {
     /// Refuses for files that need not hold the name.
     pub(super) fn judge_world(&self, (home, group): (&Page, &Group), refusal: &mut Refusal) -> Result<(), Error> {
         match home.family() {
-            Family::Python | Family::Rust => self.of_stars((home, group), refusal),
+            Family::Python => self.of_stars((home, group), refusal),
             Family::Script if !self.is_global => {
                 self.twins(home, group.declared, refusal)?;
                 for (path, facts) in self.values()? {
@@ -125,7 +125,7 @@ impl Shared<'_, '_> {
                 }
                 Ok(())
             }
-            Family::Go | Family::Java | Family::Script | Family::Other(_) => Ok(()),
+            Family::Go | Family::Java | Family::Rust | Family::Script | Family::Other(_) => Ok(()),
         }
     }
 
@@ -237,7 +237,7 @@ impl Shared<'_, '_> {
     /// The reason that an import may lead to the thing; none if it leads to another declaration, or out of the workspace.
     fn of_import(&self, page: &Page, origin: &Origin) -> Result<Option<&'static str>, Error> {
         let family = page.family();
-        if !matches!(family, Family::Go | Family::Python | Family::Rust) {
+        if !matches!(family, Family::Go | Family::Python) {
             return Ok(None);
         }
         let (mut path, mut origin) = (page.path.to_string(), origin.clone());

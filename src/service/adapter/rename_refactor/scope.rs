@@ -3,7 +3,7 @@
 use std::{cell::OnceCell, collections::BTreeSet};
 
 use super::{
-    argument, foreign, link, lookup,
+    argument, foreign, items, link, lookup,
     manifest::folder,
     page::{Family, Page},
     params::{Comments, Mentions, Params, Scope},
@@ -15,7 +15,7 @@ use super::{
 };
 use base::error::Error;
 use format::name::{
-    facts::{Facts, Form, Group, Kind, Loose, Meaning, Origin, Reach},
+    facts::{Facts, Form, Group, Loose, Meaning, Origin, Reach},
     token::Class,
 };
 
@@ -41,6 +41,7 @@ pub(super) fn choose(world: &World<'_>, params: &Params) -> Result<Option<Places
     match &thing {
         Thing::Own(path, declared) => search.own(path, *declared)?,
         Thing::Shared(path) => search.shared(path)?,
+        Thing::Item(path, declared) => search.item(path, *declared)?,
     }
     let Search { places, mut refusal, .. } = search;
     for (path, declared) in &places.homes {
@@ -82,8 +83,9 @@ impl Search<'_, '_> {
         };
         self.places.is_local = true;
         self.group(page, group, false);
-        if page.family() == Family::Rust && matches!(group.kind, Kind::Parameter | Kind::Variable) {
-            lookup::compared(world, page, group, &mut self.refusal)?;
+        if page.family() == Family::Rust {
+            lookup::compared(world, page, group, &mut self.refusal);
+            self.read_again()?;
         }
         foreign::read_back(world, (page, group), &mut self.refusal)?;
         if let Reach::Named(owner) = &group.reach {
@@ -128,6 +130,25 @@ impl Search<'_, '_> {
         Ok(())
     }
 
+    /// A declaration of Rust, which has places wherever its module is known.
+    fn item(&mut self, path: &str, declared: usize) -> Result<(), Error> {
+        let world = self.world;
+        let home = page(world, path)?;
+        items::judge(world, (path, declared), (&mut self.places, &mut self.refusal))?;
+        lookup::named_by_texts(world, self.comments, &mut self.refusal)?;
+        foreign::judge(world, (home, false, self.mentions), (&mut self.places, &mut self.refusal))?;
+        foreign::generated(world, &mut self.refusal)?;
+        self.read_again()
+    }
+
+    /// Refuses if Rust code would mean other things by the new name, or if its messages name the old one.
+    fn read_again(&mut self) -> Result<(), Error> {
+        items::read_again(self.world, &self.places, &mut self.refusal)?;
+        items::macros(self.world, &self.places, &mut self.refusal)?;
+        foreign::included(self.world, &mut self.refusal)?;
+        lookup::asserted(self.world, &self.places, &mut self.refusal)
+    }
+
     /// A binding that other files name.
     fn shared(&mut self, path: &str) -> Result<(), Error> {
         let world = self.world;
@@ -151,15 +172,14 @@ impl Search<'_, '_> {
                 self.stars(home)?;
                 lookup::documented(world, self.comments, &mut self.refusal)?;
             }
-            Family::Rust => lookup::named_by_texts(world, self.comments, &mut self.refusal)?,
             Family::Go => lookup::tied(world, home, &mut self.refusal)?,
-            Family::Java | Family::Other(_) => {}
+            Family::Java | Family::Other(_) | Family::Rust => {}
         }
         lookup::collected(world, (home, group), &mut self.refusal);
         foreign::read_back(world, (home, group), &mut self.refusal)?;
         let is_global = group.reach == Reach::Global;
         foreign::judge(world, (home, is_global, self.mentions), (&mut self.places, &mut self.refusal))?;
-        // Python and Rust pass on what they import, so that more files may name it then.
+        // Python passes on what it imports, so that more files may name it then.
         let mut homes = BTreeSet::from([path.to_owned()]);
         loop {
             let before = homes.len();
@@ -183,11 +203,10 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Adds the files of Python and Rust that pass on everything of a home.
+    /// Adds the files of Python that pass on everything of a home.
     fn passed_on(&mut self, family: Family, homes: &mut BTreeSet<String>) -> Result<(), Error> {
         let world = self.world;
-        let is_wanted =
-            |path: &&str| matches!(family, Family::Python | Family::Rust) && Family::of_path(path) == Some(family);
+        let is_wanted = |path: &&str| family == Family::Python && Family::of_path(path) == Some(family);
         for star in world.stars()?.into_iter().filter(is_wanted) {
             let facts = if homes.contains(star) { None } else { world.facts(star, world.change.from) };
             for module in facts.iter().flat_map(|facts| &facts.stars) {
@@ -269,7 +288,7 @@ impl Search<'_, '_> {
                 is_home |= self.loose(page, loose, home, homes)?;
             }
         }
-        if is_home && matches!(page.family(), Family::Python | Family::Rust) {
+        if is_home && page.family() == Family::Python {
             homes.insert(page.path.to_string());
         }
         Ok(())
@@ -318,8 +337,8 @@ impl Search<'_, '_> {
                         is_same_package(home, page, own.package.as_deref())
                             || self.takes_all(page, other, home, homes)?
                     }
-                    Family::Python | Family::Rust => self.takes_all(page, other, home, homes)?,
-                    Family::Other(_) => false,
+                    Family::Python => self.takes_all(page, other, home, homes)?,
+                    Family::Other(_) | Family::Rust => false,
                 };
                 if is_seen {
                     self.places.add(&page.path, &loose.range, Form::Plain);

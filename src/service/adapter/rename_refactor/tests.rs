@@ -4,6 +4,7 @@ mod affected;
 mod evidence;
 mod reached;
 mod remedies;
+mod rust;
 
 use std::{collections::BTreeMap, sync::atomic::AtomicBool};
 

@@ -1,9 +1,10 @@
 //! The thing that a place or a name means: a binding of a file, or what an import leads to.
 
-use std::collections::BTreeSet;
+use std::{cell::OnceCell, collections::BTreeSet};
 
 use super::{
-    link,
+    crates::Crates,
+    items, link,
     manifest::folder,
     page::{Family, Page},
     places::End,
@@ -23,6 +24,8 @@ pub(super) enum Thing {
     Own(String, usize),
     /// A binding that others import.
     Shared(String),
+    /// A declaration of a module of Rust.
+    Item(String, usize),
 }
 
 pub(super) fn page<'w>(world: &'w World<'_>, path: &str) -> Result<&'w Page, Error> {
@@ -72,6 +75,11 @@ pub(super) fn at_place(world: &World<'_>, place: (&str, u64, u64)) -> Result<Opt
     let refused = |reason: &str| refuse(page, start, (MEANING, reason), world);
     let facts = facts(world, page)?;
     let group = facts.groups.iter().find(|group| group.sites.iter().any(|site| site.range.start == start));
+    let is_item = page.family() == Family::Rust && group.is_none_or(|group| group.reach != Reach::Local);
+    let item = if is_item { items_of(world, page, &OnceCell::new())?.remove(&start) } else { None };
+    if let Some((file, declared)) = item {
+        return Ok(Some(Thing::Item(file, declared)));
+    }
     if let Some(group) = group {
         return thing(world, page, group, true).map(Some);
     }
@@ -135,6 +143,7 @@ fn thing(world: &World<'_>, page: &Page, group: &Group, is_place: bool) -> Resul
     let own = || Thing::Own(page.path.to_string(), group.declared);
     match &group.reach {
         Reach::Local | Reach::Named(_) => Ok(own()),
+        Reach::Exported if page.family() == Family::Rust => Ok(Thing::Item(page.path.to_string(), group.declared)),
         Reach::Exported | Reach::Global => Ok(Thing::Shared(page.path.to_string())),
         Reach::Imported(_) if is_place && page.family() == Family::Script => Ok(own()),
         Reach::Imported(origin) => {
@@ -178,7 +187,7 @@ fn imported(world: &World<'_>, page: &Page, module: &str, end: &End) -> Result<O
 
 /// The only thing of the name in the files of the target, or in one of them.
 pub(super) fn only(world: &World<'_>, file: Option<&str>) -> Result<Option<Thing>, Error> {
-    let mut things = BTreeSet::new();
+    let (mut things, crates) = (BTreeSet::new(), OnceCell::new());
     let mut refusal = Refusal::default();
     // After a rename, members of the old name stay beside the new one.
     let mut is_done = true;
@@ -189,10 +198,19 @@ pub(super) fn only(world: &World<'_>, file: Option<&str>) -> Result<Option<Thing
     };
     for page in pages.into_iter().filter(|page| page.is_in_code()) {
         let facts = facts(world, page)?;
+        let items = items_of(world, page, &crates)?;
         for group in &facts.groups {
-            things.insert(thing(world, page, group, false)?);
+            things.insert(match items.get(&group.declared) {
+                Some((file, declared)) => Thing::Item(file.clone(), *declared),
+                None => thing(world, page, group, false)?,
+            });
         }
         for loose in &facts.loose {
+            if let Some((file, declared)) = items.get(&loose.range.start) {
+                things.insert(Thing::Item(file.clone(), *declared));
+                is_done = false;
+                continue;
+            }
             match &loose.meaning {
                 Meaning::Through(origin, _) => {
                     let end = link::follow(world, &page.path, origin)?;
@@ -220,16 +238,35 @@ pub(super) fn only(world: &World<'_>, file: Option<&str>) -> Result<Option<Thing
         return Ok(None);
     }
     if things.len() > 1 {
-        for thing in &things {
-            let (path, declared) = match thing {
-                Thing::Own(path, declared) => (path, *declared),
-                Thing::Shared(path) => (path, first(world, path)),
-            };
-            refusal.add_choice(page(world, path)?, declared, "several things have the name, and this is one of them");
-        }
+        several(world, &things, &mut refusal)?;
     }
     refusal.check(world)?;
     Ok(things.pop_first())
+}
+
+/// Refuses a name that means several things.
+fn several(world: &World<'_>, things: &BTreeSet<Thing>, refusal: &mut Refusal) -> Result<(), Error> {
+    for thing in things {
+        let (path, declared) = match thing {
+            Thing::Item(path, declared) | Thing::Own(path, declared) => (path, *declared),
+            Thing::Shared(path) => (path, first(world, path)),
+        };
+        refusal.add_choice(page(world, path)?, declared, "several things have the name, and this is one of them");
+    }
+    Ok(())
+}
+
+/// The declarations that the places of a Rust file mean.
+fn items_of<'w, 'a>(
+    world: &'w World<'a>,
+    page: &Page,
+    crates: &OnceCell<Crates<'w, 'a>>,
+) -> Result<items::Things, Error> {
+    if page.family() != Family::Rust {
+        return Ok(items::Things::new());
+    }
+    let outlines = world.outlines()?;
+    items::things(crates.get_or_init(|| Crates::of(world, outlines)), page, world.change.from)
 }
 
 pub(super) fn first(world: &World<'_>, path: &str) -> usize {

@@ -9,7 +9,7 @@ use std::{
 use super::{
     manifest::Manifests,
     page::{Family, Page},
-    places::End,
+    places::{End, Places},
 };
 use crate::{Context, Work, deadline::Deadline};
 use base::{error::Error, language::Language, path::RepoPath};
@@ -17,6 +17,7 @@ use format::{
     code::tree,
     name::{
         facts::Facts,
+        outline::{Outline, outline},
         script::{self, Change},
         tree as names,
         word::Word,
@@ -26,6 +27,9 @@ use system::workspace::{self, Globs};
 
 /// Larger files outside of the target are not read, in bytes.
 const LARGEST: u64 = 64 << 20;
+
+/// The modules of Rust files, by their paths.
+pub(super) type Outlines = BTreeMap<String, Rc<Outline>>;
 
 /// Makes something of the path and the bytes of a file.
 type Make<'m, T> = &'m (dyn Fn(&RepoPath, &[u8]) -> Result<T, Error> + Sync);
@@ -45,6 +49,7 @@ pub(super) struct World<'a> {
     /// Facts of names in files, by the file and the name.
     others: RefCell<BTreeMap<(String, String), Rc<Facts>>>,
     manifests: OnceCell<Manifests>,
+    outlines: OnceCell<Outlines>,
     /// The files to which exports of names lead, by the file that was asked and the name.
     ends: RefCell<BTreeMap<(String, String), End>>,
     stars: BTreeSet<String>,
@@ -116,8 +121,8 @@ impl<'a> World<'a> {
         let surveyed = marks().map(|(path, _)| path.to_owned()).collect();
         let target = pages.into_iter().map(|page| (page.path.to_string(), page)).collect();
         let (rest, others, ends) = (OnceCell::new(), RefCell::default(), RefCell::default());
-        let manifests = OnceCell::new();
-        World { ctx, change, deadline, target, surveyed, rest, others, manifests, ends, stars, taken }
+        let (manifests, outlines) = (OnceCell::new(), OnceCell::new());
+        World { ctx, change, deadline, target, surveyed, rest, others, manifests, outlines, ends, stars, taken }
     }
 
     /// Tells how far a phase is.
@@ -241,6 +246,36 @@ impl<'a> World<'a> {
         }
         let tree = tree::parse(language, &text, &|| self.deadline.check(self.ctx)).ok()?;
         names::facts(language, &tree, &text, change).filter(|_| tree::error_lines(&tree).is_empty())
+    }
+
+    /// The modules of every Rust file.
+    pub(super) fn outlines(&self) -> Result<&Outlines, Error> {
+        if let Some(outlines) = self.outlines.get() {
+            return Ok(outlines);
+        }
+        let read = self.map_files(Family::Rust, &|_: &RepoPath, bytes: &[u8]| {
+            let text = std::str::from_utf8(bytes).unwrap_or_default();
+            let tree = tree::parse(Language::Rust, text, &|| self.deadline.check(self.ctx))?;
+            Ok(outline(&tree, text))
+        })?;
+        let outlines = read.into_iter().map(|(path, outline)| (path.to_string(), Rc::new(outline))).collect();
+        Ok(self.outlines.get_or_init(|| outlines))
+    }
+
+    /// The modules of the files that some places can concern: those of the file of a local thing, if no other has the new name.
+    pub(super) fn outlines_for(&self, places: &Places) -> Result<Outlines, Error> {
+        let mut taken = self.taken_files()?.into_iter();
+        let is_own = |path: &str| Family::of_path(path) != Some(Family::Rust) || places.code.contains_key(path);
+        if !places.is_local || !taken.all(is_own) {
+            return self.outlines().cloned();
+        }
+        let mut outlines = Outlines::new();
+        for path in places.code.keys() {
+            let text = self.text(path).unwrap_or_default();
+            let tree = tree::parse(Language::Rust, &text, &|| self.deadline.check(self.ctx))?;
+            outlines.insert(path.clone(), Rc::new(outline(&tree, &text)));
+        }
+        Ok(outlines)
     }
 
     /// The names of the packages.
