@@ -54,7 +54,11 @@ const REFLECTING: &[(Family, &[&str])] = &[
 
 /// Refuses scripts with the name of a class or a function as data, if code reads such names.
 pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refusal) -> Result<(), Error> {
-    if home.family() != Family::Script || !matches!(group.kind, Kind::Class | Kind::Function) {
+    if !matches!(group.kind, Kind::Class | Kind::Function) {
+        return Ok(());
+    }
+    built_of(world, home.family(), refusal)?;
+    if home.family() != Family::Script {
         return Ok(());
     }
     let mut quoted = Vec::new();
@@ -72,6 +76,31 @@ pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refus
         }
     }
     Ok(())
+}
+
+/// Refuses names of which longer ones are made, as `visit_Name` of `"visit_" + type(x).__name__`.
+fn built_of(world: &World<'_>, family: Family, refusal: &mut Refusal) -> Result<(), Error> {
+    if !matches!(family, Family::Python | Family::Script) {
+        return Ok(());
+    }
+    let from = world.change.from;
+    let ends_a_word = |text: &str, at: usize| {
+        let (before, after) = (&text[..at], &text[at + from.len()..]);
+        let is_joined =
+            before.ends_with('_') || before.ends_with(char::is_lowercase) && from.starts_with(char::is_uppercase);
+        is_joined && !after.starts_with(word::continues)
+    };
+    let read = world.map_files(family, &|_: &RepoPath, bytes: &[u8]| {
+        let Ok(text) = std::str::from_utf8(bytes) else { return Ok(false) };
+        Ok(text.match_indices(from).any(|(at, _)| ends_a_word(text, at)))
+    })?;
+    let longer: Vec<RepoPath> = read.into_iter().filter(|(_, has_one)| *has_one).map(|(path, _)| path).collect();
+    if longer.is_empty() || !reflects(world, family)? {
+        return Ok(());
+    }
+    let what =
+        "it has a longer name with this one at its end, which code may make of the name of a function or a class";
+    longer.iter().try_for_each(|path| refusal.add_file(path, (UNKNOWN, what)))
 }
 
 /// True if code of a family reads the names of functions and types.

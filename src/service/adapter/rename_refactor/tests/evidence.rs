@@ -366,3 +366,14 @@ fn receivers_that_hide_an_import_are_no_modules() {
     let expected = [("util/u.go", Some("package util\n\nfunc New() {}\n"))];
     check(&[("go.mod", "module m\n"), util, ("a.go", user)], &params, &expected);
 }
+
+#[test]
+fn names_that_are_made_of_the_name_of_a_class_are_doubt() {
+    let own = ("a.py", "class old:\n    pass\n");
+    let visitor = "class V:\n    def visit(self, t):\n        return getattr(self, \"visit_\" + type(t).__name__)()\n\n    def visit_old(self):\n        return 1\n";
+    at(&[own, ("b.py", visitor)], ("a.py", 1, 7), Err("a longer name"));
+    let plain = "def visit_old(x):\n    return x\n";
+    at(&[own, ("b.py", plain)], ("a.py", 1, 7), Ok(&[("a.py", "class new:\n    pass\n")]));
+    let script = "export class old {}\nexport const v = { visit_old() {}, visit(n) { return this['visit_' + n.constructor.name](); } };\n";
+    at(&[("a.js", script)], ("a.js", 1, 14), Err("a longer name"));
+}
