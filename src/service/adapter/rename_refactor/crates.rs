@@ -200,7 +200,9 @@ impl<'w, 'a> Crates<'w, 'a> {
                 let mut entries = bases.flat_map(|base| &self.nodes[*base].outline.modules).flat_map(|m| &m.entries);
                 entries.any(|entry| entry.at == *at && matches!(entry.what, What::Item(true) | What::Use(_)))
             }
-            Found::Outside | Found::Unknown | Found::Variant => true,
+            Found::Variant => true,
+            // A name of another library is seldom a constant, but a new name must not become one.
+            Found::Outside | Found::Unknown => name == self.world.change.to || name.starts_with(char::is_uppercase),
             Found::MayBeOutside | Found::MayBeUnknown => name.starts_with(char::is_uppercase),
             Found::Module => false,
         }

@@ -231,7 +231,11 @@ pub(super) fn generated(world: &World<'_>, refusal: &mut Refusal) -> Result<(), 
     let reads = |path: &str, (base, script): &(String, String)| {
         let below = path.strip_prefix(base.as_str()).filter(|_| !path.ends_with(".rs"));
         let reads_all = ["glob", "read_dir", "walkdir"].iter().any(|way| script.contains(way));
-        below.is_some_and(|below| reads_all || below.split('/').any(|part| !part.is_empty() && script.contains(part)))
+        let names = |part: &str| {
+            let mut places = script.match_indices(part).map(|(at, _)| (&script[..at], &script[at + part.len()..]));
+            places.any(|(before, after)| before.ends_with(['"', '/']) && after.starts_with(['"', '/']))
+        };
+        below.is_some_and(|below| reads_all || below.split('/').any(|part| !part.is_empty() && names(part)))
     };
     let is_read = |path: &str| scripts.iter().any(|script| reads(path, script));
     refuse(world, &is_read, "a build script may read it, and it has the name", refusal)

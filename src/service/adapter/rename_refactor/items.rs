@@ -25,8 +25,12 @@ use std::rc::Rc;
 /// Meanings that are in doubt.
 const UNCERTAIN: [Found; 2] = [Found::MayBeUnknown, Found::Unknown];
 
+/// Reasons of places that no thing in a module can be.
+const OF_NAMES: [&str; 2] = [MODULE, "it is the name of a macro"];
+
 const NOT_CERTAIN: &str = "the module that it comes from is not certain";
 const ONE_OF_SEVERAL: &str = "it means one thing of several, as a file or a condition tells";
+const IN_MACRO: &str = "a macro or an attribute has the new name, and may mean this thing by it";
 const OTHER_THING: &str = "the new name would mean another thing here";
 
 /// The meaning of a place.
@@ -179,6 +183,11 @@ pub(super) fn read_again(world: &World<'_>, places: &Places, refusal: &mut Refus
         let mut all = Labels::new();
         if let Some(facts) = world.facts(path, to) {
             all.extend(labels(&before, path, (to, &facts))?);
+        }
+        // A macro may name a thing of the module in which it is called.
+        let is_open = |label: &Label| matches!(label, Label::Unclear(reason) if !OF_NAMES.contains(reason));
+        if !places.is_local && all.values().any(is_open) {
+            refusal.add_file(path, (TAKEN, IN_MACRO))?;
         }
         let renamed = places.code.get(path);
         if let (Some(renamed), Some(facts)) = (renamed, world.facts(path, from)) {

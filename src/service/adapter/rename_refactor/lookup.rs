@@ -21,9 +21,6 @@ use format::{
     },
 };
 
-/// The reason against a new name at a string that is the name.
-pub(super) const NAMED: &str = "a string names it";
-
 /// The reason against a new name at an example in a comment.
 pub(super) const EXAMPLE: &str = "an example in a comment uses it";
 

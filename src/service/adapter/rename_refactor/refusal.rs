@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::{
-    lookup,
     page::Page,
     remedy::{self, Remedy},
     world::World,
@@ -26,6 +25,9 @@ pub(super) const MEANING: &str = "other_meaning";
 
 /// The kind of a place outside of the target.
 pub(super) const OUTSIDE: &str = "outside";
+
+/// The reason against a new name at a string that is the name.
+const NAMED: &str = "a string names it";
 
 /// The number of places in a message.
 const IN_MESSAGE: usize = 3;
@@ -52,6 +54,16 @@ pub(super) fn is_lasting(error: &Error) -> bool {
     error.details().contains_key(LASTING)
 }
 
+/// The way out of a doubt of a kind; none if its reason tells more.
+fn of_kind(kind: &str) -> Option<Remedy> {
+    match kind {
+        OUTSIDE => Some(Remedy::Glob),
+        TAKEN => Some(Remedy::Name),
+        MEANING | UNKNOWN => Some(Remedy::Server),
+        _ => None,
+    }
+}
+
 /// A finding at a place of a file.
 pub(super) fn finding(page: &Page, at: usize, kind: &str, reason: &str) -> Finding {
     let line = page.text[..at].rfind('\n').map_or(0, |end| end + 1);
@@ -69,7 +81,7 @@ pub(super) fn finding(page: &Page, at: usize, kind: &str, reason: &str) -> Findi
 impl Refusal {
     /// Adds a place.
     pub(super) fn add(&mut self, page: &Page, at: usize, (kind, reason): (&str, &str)) {
-        self.remedies.extend(Remedy::of_kind(kind));
+        self.remedies.extend(of_kind(kind));
         self.findings.push(finding(page, at, kind, reason));
     }
 
@@ -83,7 +95,7 @@ impl Refusal {
     pub(super) fn add_string(&mut self, page: &Page, token: &Token, is_certain: bool) {
         self.remedies.insert(Remedy::Strings);
         self.look_ups += usize::from(page.is_target && is_certain);
-        self.findings.push(finding(page, token.range.start, UNKNOWN, lookup::NAMED));
+        self.findings.push(finding(page, token.range.start, UNKNOWN, NAMED));
     }
 
     /// As [`Refusal::add_string`]; no engine may overrule it.
@@ -95,7 +107,7 @@ impl Refusal {
     /// Adds a place that no engine may overrule.
     pub(super) fn add_lasting(&mut self, page: &Page, at: usize, (kind, reason): (&str, &str)) {
         self.is_lasting = true;
-        self.remedies.extend(Remedy::of_kind(kind).filter(|remedy| *remedy != Remedy::Server));
+        self.remedies.extend(of_kind(kind).filter(|remedy| *remedy != Remedy::Server));
         self.findings.push(finding(page, at, kind, reason));
     }
 
@@ -149,10 +161,13 @@ impl Refusal {
         }
         let list: Vec<serde_json::Value> =
             findings.iter().take(IN_DETAILS).filter_map(|finding| serde_json::to_value(finding).ok()).collect();
+        // No server knows more about a lasting reason.
+        let is_open = |finding: &&Finding| !is_lasting && of_kind(&finding.kind) == Some(Remedy::Server);
+        let open: Vec<&str> = findings.iter().filter(is_open).map(|finding| finding.path.as_str()).collect();
         let error = Error::new(Code::VerificationFailed, message)
             .detail("places", findings.len() as u64)
             .detail("findings", list)
-            .hint(remedy::hint(world, &remedies, (&findings, is_lasting), look_ups));
+            .hint(remedy::hint(world, &remedies, &open, look_ups));
         Err(if is_lasting { error.detail(LASTING, true) } else { error })
     }
 }

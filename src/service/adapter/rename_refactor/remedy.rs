@@ -2,11 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{
-    refusal::{MEANING, OUTSIDE, TAKEN, UNKNOWN},
-    world::World,
-};
-use crate::contract::Finding;
+use super::world::World;
 use base::language::Language;
 use format::name::token::Class;
 
@@ -27,28 +23,14 @@ pub(super) enum Remedy {
     Text,
 }
 
-impl Remedy {
-    /// The way out of a doubt of a kind; none if its reason tells more.
-    pub(super) fn of_kind(kind: &str) -> Option<Self> {
-        let ways =
-            [(MEANING, Remedy::Server), (OUTSIDE, Remedy::Glob), (TAKEN, Remedy::Name), (UNKNOWN, Remedy::Server)];
-        ways.into_iter().find(|(of, _)| *of == kind).map(|(_, remedy)| remedy)
-    }
-}
-
-/// The hint of a refusal. `look_ups` counts the strings of the target that certainly look the thing up.
-pub(super) fn hint(
-    world: &World<'_>,
-    remedies: &BTreeSet<Remedy>,
-    (findings, is_lasting): (&[Finding], bool),
-    look_ups: usize,
-) -> String {
+/// The hint of a refusal. `open` are the files with a doubt on which a server may know more. `look_ups` counts the strings of the
+/// target that certainly look the thing up.
+pub(super) fn hint(world: &World<'_>, remedies: &BTreeSet<Remedy>, open: &[&str], look_ups: usize) -> String {
     let of_remedy = |remedy: &Remedy| match remedy {
         Remedy::Place => Some("name one of the things by `params.scope` with path, line and column".to_owned()),
         Remedy::Glob => Some("widen `target.glob`".to_owned()),
         Remedy::Name => Some("choose another `params.to`".to_owned()),
-        // No server knows more about a lasting reason.
-        Remedy::Server => server(world, findings).filter(|_| !is_lasting),
+        Remedy::Server => server(world, open),
         Remedy::Strings => Some(strings(world, look_ups).to_owned()),
         Remedy::Text => {
             Some("write the new name by hand where a text or a file that nrv does not parse means it".to_owned())
@@ -64,9 +46,8 @@ pub(super) fn hint(
 }
 
 /// Asks for a server for the first language of the doubts that has none.
-fn server(world: &World<'_>, findings: &[Finding]) -> Option<String> {
-    let doubts = findings.iter().filter(|finding| matches!(finding.kind.as_str(), MEANING | UNKNOWN));
-    let mut languages = doubts.filter_map(|finding| Language::of_path(&finding.path)).map(Language::name);
+fn server(world: &World<'_>, open: &[&str]) -> Option<String> {
+    let mut languages = open.iter().filter_map(|path| Language::of_path(path)).map(Language::name);
     let language = languages.find(|language| world.ctx.servers.of_language(language).is_none())?;
     world.ctx.servers.missing(language).hint_text().map(|hint| format!("a language server knows types: {hint}"))
 }

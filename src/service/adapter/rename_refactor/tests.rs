@@ -1,5 +1,6 @@
 //! Tests of the whole adapter on files in memory: what it renames, what it refuses, and what its verifier finds.
 
+#[expect(clippy::disallowed_methods, reason = "tests build trees")]
 mod affected;
 mod evidence;
 mod reached;

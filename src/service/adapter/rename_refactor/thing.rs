@@ -217,11 +217,11 @@ pub(super) fn only(world: &World<'_>, file: Option<&str>) -> Result<Option<Thing
                     if let Some(file) = imported(world, page, &origin.module, &end)? {
                         things.insert(Thing::Shared(file));
                     } else {
-                        refusal.add(
-                            page,
-                            loose.range.start,
-                            (MEANING, "it belongs to a module outside of the workspace"),
-                        );
+                        let what = match page.family() {
+                            Family::Rust => "it is a member of a type, or of a module outside of the workspace",
+                            _ => "it belongs to a module outside of the workspace",
+                        };
+                        refusal.add(page, loose.range.start, (MEANING, what));
                     }
                 }
                 Meaning::Free if declared_in_package(world, page).is_ok() => is_done = false,

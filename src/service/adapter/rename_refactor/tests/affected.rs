@@ -1,7 +1,5 @@
 //! The files whose errors a change may alter.
 
-#![expect(clippy::disallowed_methods, reason = "tests write trees")]
-
 use std::collections::BTreeSet;
 
 use super::*;

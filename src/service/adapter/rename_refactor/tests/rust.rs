@@ -54,7 +54,7 @@ fn arguments_of_standard_macros_are_code() {
         "println!(\"{}\", vec![‹old›; ‹old› + 1].len());",
         "let v = vec![x::old(), ‹old›,]; dbg!(v, ‹old›);",
         "write!(out, \"{}\", ‹old›)?; std::println!(\"{}\", ‹old›);",
-        "if matches!(‹old›, 1 | 2) { todo!(\"{}\", ‹old›) }",
+        "if matches!(‹old›, 1 | 2) { todo![\"{}\", ‹old›] }",
         "if matches!(Some(‹old›), Some(old) if old > 1) {}",
         "if matches!(x, E::Old { .. } if ‹old› > 1,) {}",
         "eprintln! { \"{}\", ‹old› } let b = format!(\"{}\", { let old = 2; old });",
@@ -111,6 +111,8 @@ fn format_strings_that_capture_a_name_get_the_new_one() {
     ] {
         local_refused(body, reason);
     }
+    renamed(&[("a.rs", "use std::mem::old;\nfn f() { let §‹old› = old(); g(‹old›); }\n")]);
+    refused(&[("a.rs", "use std::mem::new;\nfn f() { let §old = 1; g(old); }\n")], "would mean another thing");
     let other = "fn f() { let new = 1; println!(\"{new}\"); let §‹old› = 2; println!(\"{‹old›}\"); }\n";
     renamed(&[("a.rs", other)]);
     let taken = "fn f() { let new = 1; let §old = 2; println!(\"{new} {old}\"); }\n";
@@ -162,6 +164,7 @@ fn modules_of_crates_tell_which_thing_a_path_means() {
         ("cfg_if! { if #[cfg(x)] { pub mod m; } }\nfn f() { m::old() }\n", "", "not certain"),
         ("#[cfg_attr(x, path = \"y.rs\")]\npub mod m;\nfn f() { m::old() }\n", "", "not certain"),
         ("mod m;\nregister!(m::old);\n", "", "stands in a macro"),
+        ("mod m;\nmacro_rules! w { () => { new() } }\n", "", "a macro or an attribute has the new name"),
         ("mod m;\n", "include!(\"../src/m.rs\");\nfn f() { old() }\n", "its code is included"),
     ] {
         let home = ("src/m.rs", "pub fn §old() {}\n");
@@ -211,6 +214,7 @@ fn files_that_a_build_reads_are_doubt() {
     refused(&script("fn main() { read(\"routes.txt\"); }\n"), "a build script may read it");
     refused(&script("fn main() { for file in read_dir(\".\") {} }\n"), "a build script may read it");
     refused(&script("fn main() { write(\"crate::m::old\"); }\n"), "a build script has it in a text");
-    let other = [("src/m.rs", "pub fn §‹old›() {}\n"), ("build.rs", "fn main() {}\n"), ("notes.txt", "old\n")];
+    let script = ("build.rs", "fn main() { println!(\"cargo:rerun-if-changed\"); }\n");
+    let other = [("src/m.rs", "pub fn §‹old›() {}\n"), script, ("notes.txt", "old\n"), ("ci/run", "old\n")];
     renamed(&[&[MANIFEST, home], &other[..]].concat());
 }
