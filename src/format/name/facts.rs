@@ -216,6 +216,4 @@ pub struct Facts {
     pub macros: BTreeSet<String>,
     /// A place at which the file binds or uses the new name without a receiver.
     pub taken: Option<usize>,
-    /// A declaration of the new name that a pattern would match instead of binding a variable.
-    pub compared: Option<usize>,
 }

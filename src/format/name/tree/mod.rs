@@ -125,11 +125,6 @@ pub trait Rules {
         false
     }
 
-    /// True if a pattern of the declared name would match this declaration instead of binding a variable.
-    fn is_compared(&self, _: &Declaration<'_>) -> bool {
-        false
-    }
-
     /// The imported name that a path leads to.
     fn imported(&self, _: Node<'_>, _: &str) -> Option<Origin> {
         None
@@ -191,7 +186,7 @@ fn in_source(mut facts: Facts, expanded: rust_macro::Expanded) -> Facts {
     }
     facts.loose.iter_mut().for_each(|loose| loose.range = expanded.source(&loose.range));
     facts.loose.sort_by_key(|loose| loose.range.start);
-    (facts.taken, facts.compared) = (facts.taken.map(at), facts.compared.map(at));
+    facts.taken = facts.taken.map(at);
     facts.macros = expanded.macros;
     facts
 }
@@ -286,7 +281,11 @@ impl<'s, 't> Resolution<'s, 't> {
         let places = Word::new(name).places(self.language, self.text).into_iter();
         let token = |range: Range<usize>| {
             let node = self.root.descendant_for_byte_range(range.start, range.end)?;
-            let is_name = node.child_count() == 0 && node.byte_range() == range && node.kind().contains("identifier");
+            // The tokens of a macro of Rust may be the name of a function where the grammar sees a type such as `i8`.
+            let is_token =
+                node.kind() == "primitive_type" && around(node, |node| node.kind() == "token_tree").is_some();
+            let is_word = node.kind().contains("identifier") || is_token;
+            let is_name = node.child_count() == 0 && node.byte_range() == range && is_word;
             let is_text = !is_name && self.rules.in_text(node, &range, self.text).is_some();
             (is_name || is_text).then_some(Token { node, range, is_text })
         };
@@ -387,13 +386,7 @@ impl<'s, 't> Resolution<'s, 't> {
             Role::Declares(_) | Role::Refers(_) | Role::Other(_) => Some(token.range.start),
             Role::Member | Role::Keyword(_) => None,
         };
-        let new_names = self.tokens(change.to);
-        let taken: Vec<usize> = new_names.iter().filter_map(plain).collect();
-        let is_compared = |token: &&Token<'t>| match self.role(token) {
-            Role::Declares(declaration) => self.rules.is_compared(&declaration),
-            Role::Refers(_) | Role::Member | Role::Keyword(_) | Role::Other(_) => false,
-        };
-        let compared = new_names.iter().find(is_compared).map(|token| token.range.start);
+        let taken: Vec<usize> = self.tokens(change.to).iter().filter_map(plain).collect();
         let bindings = std::mem::take(&mut self.bindings);
         let doubles = |binding: &Binding<'t>| {
             let same = |other: &&Binding<'t>| other.declaration.scope.id() == binding.declaration.scope.id();
@@ -414,7 +407,7 @@ impl<'s, 't> Resolution<'s, 't> {
         facts.inert = self.words(change.from, |rules, node, text| rules.is_inert(node, text));
         facts.data = self.words(change.from, |rules, node, text| rules.is_data(node, text));
         facts.loose = self.loose;
-        (facts.taken, facts.compared) = (taken.first().copied(), compared);
+        facts.taken = taken.first().copied();
         (facts.package, facts.stars) = self.rules.file(self.root, self.text);
         if facts.groups.iter().any(|group| group.reach == Reach::Exported) {
             facts.exports.insert(change.from.to_owned(), Export::Own);

@@ -91,24 +91,8 @@ impl Rules for Rust {
         is_same.then_some("a field beside it has the new name, so that the short form of the field is due")
     }
 
-    fn is_compared(&self, declaration: &Declaration<'_>) -> bool {
-        match declaration.kind {
-            Kind::Class | Kind::Import => true,
-            Kind::Variable => declaration.reach != Reach::Local || declaration.seen == (0..usize::MAX),
-            Kind::Function | Kind::Parameter | Kind::Type => false,
-        }
-    }
-
-    fn file(&self, root: Node<'_>, text: &str) -> (Option<String>, Vec<String>) {
-        let mut stars = Vec::new();
-        for (at, _) in text.match_indices('*') {
-            let star = root.descendant_for_byte_range(at, at + 1);
-            if let Some(wildcard) = star.and_then(|star| around(star, |n| n.kind() == "use_wildcard")) {
-                let module = text_of(wildcard, text).trim_end_matches('*').trim_end_matches("::");
-                stars.push(within_lists(wildcard, module.to_owned(), text));
-            }
-        }
-        (None, stars)
+    fn file(&self, _: Node<'_>, _: &str) -> (Option<String>, Vec<String>) {
+        (None, Vec::new())
     }
 }
 

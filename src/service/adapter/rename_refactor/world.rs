@@ -86,12 +86,8 @@ pub(super) fn marked<'m>(marks: impl Iterator<Item = (&'m str, Marks)>, has: imp
     marks.filter(|(_, marks)| has(*marks)).map(|(path, _)| path.to_owned()).collect()
 }
 
-/// True if a text may pass on everything of another module, as by `export * from`, `export type * from`, `import *` or `::*`.
+/// True if a text may pass on everything of another module, as by `export * from`, `export type * from` or `import *`.
 fn has_star(path: &str, bytes: &[u8]) -> bool {
-    let is_import = |at: usize| {
-        let (before, after) = (bytes[..at].trim_ascii_end(), bytes[at + 1..].trim_ascii_start());
-        matches!(before.last(), Some(b':' | b'{' | b',')) && matches!(after.first(), Some(b';' | b'}' | b','))
-    };
     let follows = |word: &[u8], stars: &[u8]| {
         memchr::memmem::find_iter(bytes, word).any(|at| {
             let rest = bytes[at + word.len()..].trim_ascii_start();
@@ -103,8 +99,7 @@ fn has_star(path: &str, bytes: &[u8]) -> bool {
         // A comment may stand between the words.
         Some(Family::Script) => follows(b"export", b"*/"),
         Some(Family::Python) => follows(b"import", b"*"),
-        Some(Family::Rust) => memchr::memchr_iter(b'*', bytes).any(is_import),
-        Some(Family::Go | Family::Java | Family::Other(_)) | None => false,
+        Some(Family::Go | Family::Java | Family::Rust | Family::Other(_)) | None => false,
     }
 }
 
