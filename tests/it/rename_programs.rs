@@ -30,7 +30,7 @@ struct Program {
     place: String,
 }
 
-/// What came of a program.
+/// The outcome of the rename of a program.
 #[derive(Debug, PartialEq)]
 enum Outcome {
     Renamed,

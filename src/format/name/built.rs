@@ -63,8 +63,8 @@ pub fn computes(tree: &Tree, text: &str) -> bool {
         let named = |field: &str| node.child_by_field_name(field).map_or("", |name| &text[name.byte_range()]);
         let last = |path: &'static str| named(path).rsplit('.').next().unwrap_or_default();
         let is_open = match node.kind() {
-            "call" if REACHING.contains(&last("function")) => !is_literal_key(node),
-            "call" if LOOKING_UP.iter().any(|(name, _)| *name == last("function")) => {
+            kind if CALLS.contains(&kind) && REACHING.contains(&last("function")) => !is_literal_key(node),
+            kind if CALLS.contains(&kind) && LOOKING_UP.iter().any(|(name, _)| *name == last("function")) => {
                 argument(node, text).is_none_or(|name| !is_literal(name))
             }
             "attribute" if HOLDING.contains(&named("attribute")) => !is_literal_key(node),

@@ -144,9 +144,10 @@ impl Finished {
                 State::Failed | State::Cancelled | State::Interrupted | State::Suspended | State::UndoRefused,
                 "dry-run",
             ) => "The dry run did not come to its end; nothing was written.".to_owned(),
-            (State::Done, _) if self.outcome == Some(Outcome::NoMatch) => {
-                "No match: the adapters found nothing to change.".to_owned()
+            (State::Done, "dry-run") if self.outcome == Some(Outcome::NoMatch) => {
+                "No match. Nothing would change.".to_owned()
             }
+            (State::Done, _) if self.outcome == Some(Outcome::NoMatch) => "No match. Nothing was changed.".to_owned(),
             (State::Done, "dry-run") if self.files_changed == 0 => "Nothing would change.".to_owned(),
             (State::Done, "dry-run") => {
                 let lines = counted(self.diff_lines, "line");

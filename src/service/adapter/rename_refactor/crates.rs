@@ -42,7 +42,7 @@ pub(super) enum Found {
     Unknown,
 }
 
-/// What a step of a path leads to.
+/// The end of a step of a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     /// A name of a module, by its number there.

@@ -172,32 +172,37 @@ pub(super) fn judge(
         let at = path_at.or(quoted_at).or(places.first()).map(|at| at.start);
         Ok::<_, Error>(at.map(|at| (named, 1 + text[..at].matches('\n').count() as u64)))
     });
-    let reflects = reflects(world, family)?;
+    let found = found.into_iter().collect::<Result<Vec<_>, Error>>()?;
+    let has_data = found.iter().flatten().any(|(named, _)| *named == Named::Quoted);
+    let reflects = has_data && reflects(world, family)?;
     for (path, found) in paths.iter().zip(found) {
-        let Some((named, line)) = found? else { continue };
-        let is_read_back = reflects && named == Named::Quoted;
+        let Some((named, line)) = found else { continue };
+        let named = if named == Named::Quoted && !reflects { Named::Word } else { named };
         let is_code = named == Named::Code || named == Named::Unread && is_unread(path);
-        let reason = match named {
-            Named::Code => "its scripts are not read, and it has the name".to_owned(),
-            Named::Path => format!("it names `{from}` of its module, and no engine reads it"),
-            Named::Quoted if reflects => {
-                format!("it has `{from}` as data, and code reads the names of functions or types")
-            }
-            Named::Quoted | Named::Word => format!("it mentions `{from}`, and no engine reads it"),
-            Named::Unread => format!("it can't be read, and may name `{from}`"),
-        };
-        let is_mention = matches!(named, Named::Quoted | Named::Word) && !is_read_back;
-        let kind = if is_mention { "mention" } else { UNKNOWN };
-        let (place, candidates) = (String::new(), Vec::new());
+        let kind = if named == Named::Word { "mention" } else { UNKNOWN };
+        let (kind, place, candidates) = (kind.to_owned(), String::new(), Vec::new());
         let finding =
-            Finding { path: path.clone(), line: Some(line), place, kind: kind.to_owned(), reason, candidates };
-        if is_code || (is_read_back || named == Named::Path) && mentions == Mentions::Refuse {
+            Finding { path: path.clone(), line: Some(line), place, kind, reason: named.reason(from), candidates };
+        if is_code || matches!(named, Named::Path | Named::Quoted) && mentions == Mentions::Refuse {
             refusal.add_unread(finding);
         } else {
             places.mentions.push(finding);
         }
     }
     Ok(())
+}
+
+impl Named {
+    /// The reason at a file in which the name has that meaning.
+    fn reason(self, name: &str) -> String {
+        match self {
+            Named::Code => "its scripts are not read, and it has the name".to_owned(),
+            Named::Path => format!("it names `{name}` of its module, and no engine reads it"),
+            Named::Quoted => format!("it has `{name}` as data, and code reads the names of functions or types"),
+            Named::Word => format!("it mentions `{name}`, and no engine reads it"),
+            Named::Unread => format!("it can't be read, and may name `{name}`"),
+        }
+    }
 }
 
 /// Refuses files with the name that Rust code includes.
