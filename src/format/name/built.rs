@@ -63,9 +63,14 @@ pub fn computes(tree: &Tree, text: &str) -> bool {
         let named = |field: &str| node.child_by_field_name(field).map_or("", |name| &text[name.byte_range()]);
         let last = |path: &'static str| named(path).rsplit('.').next().unwrap_or_default();
         let is_open = match node.kind() {
-            kind if CALLS.contains(&kind) && REACHING.contains(&last("function")) => !is_literal_key(node),
             kind if CALLS.contains(&kind) && LOOKING_UP.iter().any(|(name, _)| *name == last("function")) => {
                 argument(node, text).is_none_or(|name| !is_literal(name))
+            }
+            "identifier" => {
+                let word = &text[node.byte_range()];
+                let is_looking_up = LOOKING_UP.iter().any(|(name, _)| *name == word);
+                // A function that is a value may be called anywhere.
+                (is_looking_up || REACHING.contains(&word)) && !is_harmless(node, is_looking_up, word)
             }
             "attribute" if HOLDING.contains(&named("attribute")) => !is_literal_key(node),
             "function_definition" => HOLDING.contains(&named("name")),
@@ -77,6 +82,16 @@ pub fn computes(tree: &Tree, text: &str) -> bool {
         open.extend(node.children(&mut node.walk()));
     }
     false
+}
+
+/// True if a function that reaches names is only called there: for a name that is checked, or as `vars(x)["name"]`.
+fn is_harmless(node: Node<'_>, is_looking_up: bool, word: &str) -> bool {
+    let attribute = node.parent().filter(|parent| parent.kind() == "attribute");
+    let called = attribute.unwrap_or(node);
+    let call = called.parent().filter(|call| CALLS.contains(&call.kind()));
+    let call = call.filter(|call| call.child_by_field_name("function").is_some_and(|own| own.id() == called.id()));
+    let gives_names = matches!(word, "globals" | "locals" | "vars");
+    call.is_some_and(|call| is_looking_up || gives_names && is_literal_key(call))
 }
 
 /// True for a string without parts that are code.

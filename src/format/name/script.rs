@@ -510,7 +510,10 @@ impl<'s, 'a> File<'s, 'a> {
 /// True for a CommonJS module: a file of JavaScript that has exports, or that loads modules, has no global bindings at its top.
 fn is_common(semantic: &Semantic<'_>) -> bool {
     let free = semantic.scoping().root_unresolved_references();
-    let uses = |name: &str| free.contains_key(name);
+    // A file that asks which kind of module it is may be none, and share its names with other scripts.
+    let asks = ["typeof module", "typeof exports", "typeof require", "define.amd"];
+    let is_asked = asks.iter().any(|ask| semantic.source_text().contains(ask));
+    let uses = |name: &str| !is_asked && free.contains_key(name);
     !semantic.source_type().is_typescript() && (uses("require") || uses("module") || uses("exports"))
 }
 

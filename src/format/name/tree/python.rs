@@ -43,6 +43,7 @@ impl Rules for Python {
             "type_parameter" | "type" if around(node, declares_type).is_some() => {
                 Role::unclear("it is a parameter of types")
             }
+            _ if is_deleted(node) => Role::unclear("a class deletes it, and reads it from around the class then"),
             "interpolation" if prints_itself(parent) => Role::unclear("it is printed with its name"),
             _ if around(node, |n| n.kind() == "case_pattern").is_some() => Role::unclear("it stands in a pattern"),
             _ => parameter(node, text).unwrap_or_else(|| target(node, text)),
@@ -263,6 +264,12 @@ fn binds(function: Node<'_>, name: &str, text: &str) -> bool {
         }
     }
     false
+}
+
+/// True for a name that a class deletes.
+fn is_deleted(node: Node<'_>) -> bool {
+    let statement = node.parent().filter(|parent| parent.kind() == "expression_list").unwrap_or(node).parent();
+    of_kind(statement, "delete_statement") && scope(node, true).kind() == "class_definition"
 }
 
 /// True for a node of that kind.

@@ -46,17 +46,27 @@ const COLLECTED: &[(Family, &str, &str)] = &[
     (Family::Python, "test", "test"),
 ];
 
-/// The strings of a file by which code may look for the name. Those that are places of a binding are code themselves. `is_sought`
-/// is false if no code looks for names in data.
-pub(super) fn texts(page: &Page, is_sought: bool) -> impl Iterator<Item = &Token> {
+/// The thing that a string may name, and where code may look for its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sought {
+    /// A parameter: the names that a test runner gives to parameters are no others.
+    Parameter,
+    /// Another thing, for whose name code may look in data.
+    InData,
+    /// Another thing, for whose name code looks in its own strings alone.
+    InCode,
+}
+
+/// The strings of a file by which code may look for the name. Those that are places of a binding are code themselves.
+pub(super) fn texts(page: &Page, sought: Sought) -> impl Iterator<Item = &Token> {
     let facts = page.facts.as_ref().ok();
     let is_code = move |token: &&Token| {
         let at = token.range.start;
         facts.is_some_and(|facts| {
             let mut sites = facts.groups.iter().flat_map(|group| &group.sites);
             sites.any(|site| site.range.start == at)
-                || facts.inert.contains(&at)
-                || !is_sought && facts.data.contains(&at) && is_whole(&page.text, token)
+                || sought != Sought::Parameter && facts.inert.contains(&at)
+                || sought == Sought::InCode && facts.data.contains(&at) && is_whole(&page.text, token)
         })
     };
     let strings = page.tokens.iter().filter(|token| token.class == Class::Strings);

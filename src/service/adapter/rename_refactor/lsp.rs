@@ -354,7 +354,7 @@ impl Search<'_, '_> {
         };
         let is_kept = |page: &&&Page| looks_up && !(self.params.strings && page.is_target);
         for page in self.pages.iter().filter(is_kept) {
-            for token in lookup::texts(page, true) {
+            for token in lookup::texts(page, lookup::Sought::InData) {
                 self.refusal.add_string(page, token, false);
             }
         }

@@ -3,7 +3,8 @@
 use std::{cell::OnceCell, collections::BTreeSet};
 
 use super::{
-    argument, foreign, items, link, lookup,
+    argument, foreign, items, link,
+    lookup::{self, Sought},
     manifest::folder,
     page::{Family, Page},
     params::{Comments, Mentions, Params, Scope},
@@ -90,7 +91,7 @@ impl Search<'_, '_> {
         foreign::read_back(world, (page, group), &mut self.refusal)?;
         if let Reach::Named(owner) = &group.reach {
             argument::judge(world, (page, owner), (&mut self.places, &mut self.refusal))?;
-            lookup::examples(world, self.comments, &mut self.refusal)?;
+            self.texts(page, Sought::Parameter)?;
         }
         Ok(())
     }
@@ -111,23 +112,17 @@ impl Search<'_, '_> {
     }
 
     /// Refuses strings that are the name, by which code may look for it.
-    fn texts(&mut self, home: (&Page, &Group)) -> Result<(), Error> {
+    fn texts(&mut self, home: &Page, sought: Sought) -> Result<(), Error> {
         let world = self.world;
         let is_kept = |page: &&Page| page.family() == Family::Python && !(self.strings && page.is_target);
-        let pages: Vec<&Page> = world.pages()?.filter(is_kept).collect();
-        let has_texts = pages.iter().any(|page| lookup::texts(page, true).next().is_some());
-        let is_sought = has_texts && lookup::may_look_up(world, home)?;
-        for page in pages {
-            for token in lookup::texts(page, is_sought) {
-                let is_certain = lookup::is_certain(world, (page, token), Some(&home.0.path))?;
+        for page in world.pages()?.filter(is_kept) {
+            for token in lookup::texts(page, sought) {
+                let is_certain =
+                    sought != Sought::Parameter && lookup::is_certain(world, (page, token), Some(&home.path))?;
                 self.refusal.add_lasting_string(page, token, is_certain);
             }
         }
-        lookup::examples(world, self.comments, &mut self.refusal)?;
-        for path in lookup::building(world, Family::Python)? {
-            self.refusal.add_file(&path, (UNKNOWN, lookup::BUILT))?;
-        }
-        Ok(())
+        lookup::examples(world, self.comments, &mut self.refusal)
     }
 
     /// A declaration of Rust, which has places wherever its module is known.
@@ -149,6 +144,19 @@ impl Search<'_, '_> {
         lookup::asserted(self.world, &self.places, &mut self.refusal)
     }
 
+    /// Refuses what names a thing of Python by a text, or by one that code builds.
+    fn named(&mut self, home: (&Page, &Group)) -> Result<(), Error> {
+        let world = self.world;
+        let has_texts = |page: &Page| lookup::texts(page, Sought::InData).next().is_some();
+        let has_texts = world.pages()?.filter(|page| page.family() == Family::Python).any(has_texts);
+        let is_sought = has_texts && lookup::may_look_up(world, home)?;
+        self.texts(home.0, if is_sought { Sought::InData } else { Sought::InCode })?;
+        for path in lookup::building(world, Family::Python)? {
+            self.refusal.add_file(&path, (UNKNOWN, lookup::BUILT))?;
+        }
+        Ok(())
+    }
+
     /// A binding that other files name.
     fn shared(&mut self, path: &str) -> Result<(), Error> {
         let world = self.world;
@@ -167,7 +175,7 @@ impl Search<'_, '_> {
             self.refusal.add_lasting(home, group.declared, (TAKEN, "its file exports the new name already"));
         }
         match family {
-            Family::Python => self.texts((home, group))?,
+            Family::Python => self.named((home, group))?,
             Family::Script => {
                 self.stars(home)?;
                 lookup::documented(world, self.comments, &mut self.refusal)?;

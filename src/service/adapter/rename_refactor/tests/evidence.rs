@@ -377,3 +377,23 @@ fn names_that_are_made_of_the_name_of_a_class_are_doubt() {
     let script = "export class old {}\nexport const v = { visit_old() {}, visit(n) { return this['visit_' + n.constructor.name](); } };\n";
     at(&[("a.js", script)], ("a.js", 1, 14), Err("a longer name"));
 }
+
+#[test]
+fn functions_that_look_names_up_are_doubt_under_any_name() {
+    let own = ("a.py", "def old():\n    return 1\n");
+    for text in [
+        "import a\nget = vars\nget(a)[\"old\"]\n",
+        "import a\nfrom operator import attrgetter as ag\nkey = \"old\"\nag(key)(a)\n",
+        "import runpy\nrunpy.run_path(\"a.py\")[\"old\"]\n",
+    ] {
+        at(&[own, ("b.py", text)], ("a.py", 1, 5), Err("a string names it"));
+    }
+    let function = "def f(old):\n    return old\n\n\n";
+    for text in
+        ["partial(f, **{\"old\": 1})\n", "Thread(target=f, kwargs={\"old\": 1})\n", "f.__kwdefaults__[\"old\"]\n"]
+    {
+        at(&[("a.py", &format!("{function}{text}"))], ("a.py", 1, 7), Err("a string names it"));
+    }
+    let class = "old = 1\n\n\nclass C:\n    old = 2\n    del old\n    b = old\n";
+    at(&[("a.py", class)], ("a.py", 1, 1), Err("a class deletes it"));
+}
