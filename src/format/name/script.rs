@@ -507,14 +507,17 @@ impl<'s, 'a> File<'s, 'a> {
     }
 }
 
-/// True for a CommonJS module: a file of JavaScript that has exports, or that loads modules, has no global bindings at its top.
+/// True for a CommonJS module: a file of JavaScript that has exports, or that loads modules by their names, has no global bindings at
+/// its top. `require([…])` belongs to loaders of pages, whose scripts share their names.
 fn is_common(semantic: &Semantic<'_>) -> bool {
-    let free = semantic.scoping().root_unresolved_references();
-    // A file that asks which kind of module it is may be none, and share its names with other scripts.
+    let (text, free) = (semantic.source_text(), semantic.scoping().root_unresolved_references());
+    // A file that asks which kind of module it is may be none.
     let asks = ["typeof module", "typeof exports", "typeof require", "define.amd"];
-    let is_asked = asks.iter().any(|ask| semantic.source_text().contains(ask));
-    let uses = |name: &str| !is_asked && free.contains_key(name);
-    !semantic.source_type().is_typescript() && (uses("require") || uses("module") || uses("exports"))
+    let loads = || ["require(\"", "require('"].iter().any(|call| text.contains(call));
+    let uses = |name: &str| free.contains_key(name);
+    !semantic.source_type().is_typescript()
+        && !asks.iter().any(|ask| text.contains(ask))
+        && (uses("module") || uses("exports") || uses("require") && loads())
 }
 
 /// Notes a module that code passes on, or whose members it looks up by names that it computes. False if every use names a member.

@@ -397,3 +397,20 @@ fn functions_that_look_names_up_are_doubt_under_any_name() {
     let class = "old = 1\n\n\nclass C:\n    old = 2\n    del old\n    b = old\n";
     at(&[("a.py", class)], ("a.py", 1, 1), Err("a class deletes it"));
 }
+
+#[test]
+fn scripts_of_pages_that_load_modules_share_their_names() {
+    let page = ("index.html", "<button onclick=\"old()\">x</button>\n");
+    for text in [
+        "function old() {}\nrequire(['app'], run);\n",
+        "function old() {}\nif (typeof module !== 'undefined') module.exports = { old };\n",
+    ] {
+        at(&[("a.js", text), page], ("a.js", 1, 10), Err("index.html"));
+    }
+    let common = "function old() {}\nmodule.exports = { old };\n";
+    at(
+        &[("a.js", common), page],
+        ("a.js", 1, 10),
+        Ok(&[("a.js", "function fresh() {}\nmodule.exports = { old: fresh };\n")]),
+    );
+}
