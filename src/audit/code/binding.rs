@@ -51,7 +51,7 @@ impl<'t> Bindings<'t> {
         is_free
     }
 
-    /// Remembers that a variable left out code: `$$$NAME;` gives up a node for the mark, even if that is no mark.
+    /// Notes that a variable left out code: `$$$NAME;` takes a node for its mark, also where the mark is missing.
     pub(super) fn lose(&mut self) {
         Rc::make_mut(&mut self.names).has_lost = true;
     }

@@ -79,7 +79,7 @@ impl Lines {
         self
     }
 
-    /// True if there is no line break.
+    /// True if the text has one line.
     pub(super) fn is_one(&self) -> bool {
         self.0.len() == 1
     }

@@ -107,8 +107,8 @@ impl Pass {
         Ok((pass.n_edits > 0).then_some(pass))
     }
 
-    /// `invalid_input` if a line that was indented anew is within a literal now, or one that was kept is not. A fix does that which is no code by
-    /// itself, or which makes a literal of code, or code of a literal.
+    /// `invalid_input` if a line with a new indentation is within a literal now, or a line that was kept is outside of one. The fix
+    /// made a literal of code then, or code of a literal, or it is no code by itself.
     fn check_literals(&self, source: &Source<'_>, pulse: Pulse<'_>) -> Result<(), Error> {
         if self.moved.is_empty() && self.kept.is_empty() {
             return Ok(());

@@ -75,7 +75,7 @@ pub(super) fn has_lost_error(found: &NodeMatch<'_, StrDoc<Grammar>>) -> bool {
         && node.dfs().any(|inner| inner.is_error() && !holds(found.get_env(), &inner.range()))
 }
 
-/// A fix without its lists, such as `, $$$A`, that follow a comma; none if there is no such list.
+/// A fix without the lists that follow a comma, such as `, $$$A`; none if it has no such list.
 fn without_lists(fix: &str) -> Option<String> {
     let mut parts = fix.split("$$$");
     let mut out = parts.next()?.to_owned();

@@ -50,12 +50,12 @@ const HOLDING: &[&str] = &[
     "modules",
 ];
 
-/// True if a file of Python may hold a look-up of a name that is no literal, so that it has to be parsed.
+/// True if a file of Python has to be parsed, since it may compute names and look them up.
 pub fn may_compute(text: &str) -> bool {
     LOOKING_UP.iter().map(|(call, _)| call).chain(REACHING).chain(HOLDING).any(|word| text.contains(word))
 }
 
-/// True if a file of Python may look up a name that is no literal there.
+/// True if a file of Python may compute names and look them up.
 pub fn computes(tree: &Tree, text: &str) -> bool {
     let root = tree.root();
     let mut open = vec![root.get_inner_node()];

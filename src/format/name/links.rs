@@ -99,7 +99,7 @@ impl Links {
     }
 }
 
-/// The text of an expression that is no more than a text.
+/// The text of a string literal.
 fn text_of<'a>(expression: &Expression<'a>) -> Option<&'a str> {
     match expression {
         Expression::StringLiteral(text) => Some(text.value.as_str()),

@@ -144,10 +144,10 @@ impl Finished {
                 State::Failed | State::Cancelled | State::Interrupted | State::Suspended | State::UndoRefused,
                 "dry-run",
             ) => "The dry run did not come to its end; nothing was written.".to_owned(),
-            (State::Done, "dry-run") if self.outcome == Some(Outcome::NoMatch) => {
-                "No match. Nothing would change.".to_owned()
+            (State::Done, mode) if self.outcome == Some(Outcome::NoMatch) => {
+                let done = if mode == "dry-run" { "Nothing would change" } else { "Nothing was changed" };
+                format!("No match. {done}{}.", self.left())
             }
-            (State::Done, _) if self.outcome == Some(Outcome::NoMatch) => "No match. Nothing was changed.".to_owned(),
             (State::Done, "dry-run") if self.files_changed == 0 => "Nothing would change.".to_owned(),
             (State::Done, "dry-run") => {
                 let lines = counted(self.diff_lines, "line");

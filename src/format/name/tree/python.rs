@@ -11,8 +11,9 @@ use super::{
 };
 use crate::name::{
     facts::{Form, Kind, Meaning, Origin, Owner, Reach},
-    word,
+    word::{self, Word},
 };
+use base::language::Language;
 
 pub(super) struct Python;
 
@@ -156,12 +157,18 @@ fn reaches(scope: Node<'_>, call: &str, at: usize) -> bool {
     match call {
         "globals()" => scope.kind() == "module",
         "locals()" | "vars()" => {
-            let node = root(scope).descendant_for_byte_range(at, at);
-            let is_own =
-                |n: Node<'_>| matches!(n.kind(), "function_definition" | "class_definition" | "lambda" | "module");
-            let own = node.and_then(|node| around(node, is_own));
             let is_function = scope.kind() != "module" && scope.kind() != "class_definition";
-            own.is_none_or(|own| is_function || own.id() == scope.id())
+            let Some(mut node) = root(scope).descendant_for_byte_range(at, at) else { return true };
+            // Default values, decorators and base classes belong to the scope around.
+            while let Some(parent) = node.parent() {
+                let is_scope =
+                    matches!(parent.kind(), "function_definition" | "class_definition" | "lambda" | "module");
+                if is_scope && (parent.kind() == "module" || is_field(parent, node, "body")) {
+                    return is_function || parent.id() == scope.id();
+                }
+                node = parent;
+            }
+            true
         }
         _ => true,
     }
@@ -192,7 +199,7 @@ fn bound<'t>(at: Node<'t>, name: Node<'t>, text: &str, kind: Kind) -> Role<'t> {
     if scope.kind() == "class_definition" {
         declaration.unclear = Some("it is a member of a class");
         // Until then the body reads the name of the module.
-        match bound_from(scope, at) {
+        match bound_from(scope, at).filter(|from| !reads_first(scope, *from, own, text)) {
             Some(from) => return Role::Declares(declaration.seen(from..usize::MAX)),
             None => return Role::unclear("a class may bind it, or read it from around the class"),
         }
@@ -232,6 +239,13 @@ fn bound_from(class: Node<'_>, at: Node<'_>) -> Option<usize> {
     }
 }
 
+/// True if the body of a class within a function names its own variable before it is bound: it reads the one of the module then, and
+/// not that of the function.
+fn reads_first(class: Node<'_>, from: usize, name: &str, text: &str) -> bool {
+    let is_inner = around(class, |node| matches!(node.kind(), "function_definition" | "lambda")).is_some();
+    is_inner && Word::new(name).places(Language::Python, &text[class.start_byte()..from]).len() > 1
+}
+
 /// The function around another one that binds a name which that one declares as `nonlocal`.
 fn beyond<'t>(function: Node<'t>, name: &str, text: &str) -> Option<Node<'t>> {
     let mut at = function;
@@ -268,7 +282,8 @@ fn binds(function: Node<'_>, name: &str, text: &str) -> bool {
 
 /// True for a name that a class deletes.
 fn is_deleted(node: Node<'_>) -> bool {
-    let statement = node.parent().filter(|parent| parent.kind() == "expression_list").unwrap_or(node).parent();
+    const LISTS: &[&str] = &["expression_list", "list", "parenthesized_expression", "tuple"];
+    let statement = around(node, |above| !LISTS.contains(&above.kind()));
     of_kind(statement, "delete_statement") && scope(node, true).kind() == "class_definition"
 }
 

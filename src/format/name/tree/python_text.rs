@@ -309,7 +309,8 @@ const USES: &[&str] = &[
 
 /// True if only code that computes names could look up a string: it is compared, printed, stored, or the key of a value.
 pub(super) fn is_data(node: Node<'_>, text: &str) -> bool {
-    let Some(string) = plain(node) else { return false };
+    // The list of exports may get its names in any way.
+    let Some(string) = plain(node).filter(|_| !text.contains("__all__")) else { return false };
     let mut at = string;
     while let Some(parent) = at.parent() {
         match parent.kind() {

@@ -19,8 +19,9 @@ use format::name::{
 /// The number of places in the error.
 const SHOWN: usize = 3;
 
-/// `no_match`, with what the name may have been, and where the new name is declared.
-pub(super) fn no_match(world: &World<'_>) -> Result<Error, Error> {
+/// `no_match`, with what the name may have been, and where the new name is declared. `skipped` is the number of files of the target
+/// that were not read.
+pub(super) fn no_match(world: &World<'_>, skipped: usize) -> Result<Error, Error> {
     let (from, to) = world.names();
     let left: usize = world.target().map(|page| page.tokens.len()).sum();
     let files = counted(world.surveyed().len(), "file");
@@ -30,6 +31,9 @@ pub(super) fn no_match(world: &World<'_>) -> Result<Error, Error> {
             format!("no place of `{from}` in {files} can be renamed: {left} of them are members, strings or comments")
         }
     };
+    if skipped > 0 {
+        message.push_str(&format!("; {} not read", counted(skipped, "file")));
+    }
     let declared = declared(world)?;
     let near = if declared.is_empty() && left == 0 { near(world)? } else { None };
     for (path, line) in &declared {
@@ -41,7 +45,11 @@ pub(super) fn no_match(world: &World<'_>) -> Result<Error, Error> {
         (None, true) => "check the old name and the globs of `target.glob`; nothing was changed".to_owned(),
     };
     let places: Vec<Value> = declared.iter().map(|(path, line)| json!({"path": path, "line": line})).collect();
-    let error = Error::new(Code::NoMatch, message).hint(hint).detail("left", left as u64).detail("declared", places);
+    let error = Error::new(Code::NoMatch, message)
+        .hint(hint)
+        .detail("left", left as u64)
+        .detail("skipped", skipped as u64)
+        .detail("declared", places);
     Ok(near.into_iter().fold(error, |error, near| error.detail("nearest", near)))
 }
 

@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, ops::Range};
 
 use super::{
+    lookup,
     manifest::folder,
     page::{Family, Page},
     params::Mentions,
@@ -52,6 +53,9 @@ const REFLECTING: &[(Family, &[&str])] = &[
     ),
 ];
 
+/// The endings of files that hold data.
+const DATA: &[&str] = &["csv", "json", "jsonl", "toml", "xml", "yaml", "yml"];
+
 /// Refuses scripts with the name of a class or a function as data, if code reads such names.
 pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refusal) -> Result<(), Error> {
     if !matches!(group.kind, Kind::Class | Kind::Function) {
@@ -78,29 +82,30 @@ pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refus
     Ok(())
 }
 
-/// Refuses names of which longer ones are made, as `visit_Name` of `"visit_" + type(x).__name__`.
+/// Refuses a name of which code makes the longer one of a method, as `visit_Name` of `"visit_" + type(x).__name__`.
 fn built_of(world: &World<'_>, family: Family, refusal: &mut Refusal) -> Result<(), Error> {
     if !matches!(family, Family::Python | Family::Script) {
         return Ok(());
     }
     let from = world.change.from;
-    let ends_a_word = |text: &str, at: usize| {
-        let (before, after) = (&text[..at], &text[at + from.len()..]);
-        let is_joined =
-            before.ends_with('_') || before.ends_with(char::is_lowercase) && from.starts_with(char::is_uppercase);
-        is_joined && !after.starts_with(word::continues)
-    };
     let read = world.map_files(family, &|_: &RepoPath, bytes: &[u8]| {
-        let Ok(text) = std::str::from_utf8(bytes) else { return Ok(false) };
-        Ok(text.match_indices(from).any(|(at, _)| ends_a_word(text, at)))
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let ends = text.match_indices(from).map(|(at, _)| (&text[..at], at + from.len()));
+        let ends = ends
+            .filter(|(before, end)| before.ends_with(word::continues) && !text[*end..].starts_with(word::continues));
+        let longer =
+            |(before, end): (&str, usize)| text[before.trim_end_matches(word::continues).len()..end].to_owned();
+        Ok(ends.map(longer).collect::<Vec<_>>())
     })?;
-    let longer: Vec<RepoPath> = read.into_iter().filter(|(_, has_one)| *has_one).map(|(path, _)| path).collect();
+    let longer: BTreeSet<String> = read.into_iter().flat_map(|(_, longer)| longer).collect();
     if longer.is_empty() || !reflects(world, family)? {
         return Ok(());
     }
-    let what =
-        "it has a longer name with this one at its end, which code may make of the name of a function or a class";
-    longer.iter().try_for_each(|path| refusal.add_file(path, (UNKNOWN, what)))
+    for path in lookup::building(world, family, &longer)? {
+        let what = "it makes names of methods of the names of functions or classes, and there is one of this name";
+        refusal.add_file(&path, (UNKNOWN, what))?;
+    }
+    Ok(())
 }
 
 /// True if code of a family reads the names of functions and types.
@@ -112,7 +117,7 @@ fn reflects(world: &World<'_>, family: Family) -> Result<bool, Error> {
 
 /// True if a word stands between quotes.
 fn is_quoted(text: &str, at: &Range<usize>) -> bool {
-    let quotes = ['"', '\'', '`'];
+    let quotes = ['"', '\''];
     text[..at.start].ends_with(quotes) && text[at.end..].starts_with(quotes)
 }
 
@@ -162,7 +167,8 @@ pub(super) fn judge(
         let text = &*String::from_utf8_lossy(buffer);
         let places = word.places(Language::TypeScript, text);
         let path_at = places.iter().find(|at| is_path(text, at, &module, (family, separators)));
-        let quoted_at = places.iter().find(|at| is_quoted(text, at));
+        let is_data = DATA.contains(&path.rsplit('.').next().unwrap_or_default());
+        let quoted_at = places.iter().find(|at| is_data && is_quoted(text, at));
         let named = match (is_unread(path), path_at, quoted_at) {
             (true, ..) => Named::Code,
             (false, Some(_), _) => Named::Path,

@@ -1,5 +1,7 @@
 //! Names that code looks up while it runs: strings that are a name, and strings of which a name is built.
 
+use std::collections::BTreeSet;
+
 use memchr::memmem;
 
 use super::{
@@ -320,15 +322,14 @@ fn computes(world: &World<'_>) -> Result<bool, Error> {
     Ok(read.into_iter().any(|(_, computes)| computes))
 }
 
-/// The files that look up names which they build, and that may build this one.
-pub(super) fn building(world: &World<'_>, family: Family) -> Result<Vec<RepoPath>, Error> {
-    let name = world.change.from;
+/// The files that look up names which they build, and that may build one of these.
+pub(super) fn building(world: &World<'_>, family: Family, names: &BTreeSet<String>) -> Result<Vec<RepoPath>, Error> {
     let read = world.map_files(family, &|path: &RepoPath, bytes: &[u8]| {
         let Some(language) = Language::of_path(path) else { return Ok(false) };
         let text = std::str::from_utf8(bytes).ok().filter(|text| built::may_look_up(language, text));
         let Some(text) = text else { return Ok(false) };
         let tree = tree::parse(language, text, &|| world.deadline.check(world.ctx))?;
-        Ok(built::builds(language, &tree, text, name))
+        Ok(names.iter().any(|name| built::builds(language, &tree, text, name)))
     })?;
     Ok(read.into_iter().filter(|(_, is_one)| *is_one).map(|(path, _)| path).collect())
 }

@@ -51,7 +51,7 @@ pub(super) fn judge(
         _ => {}
     }
     if let Some(family @ (Family::Python | Family::Script)) = family {
-        for path in lookup::building(world, family)? {
+        for path in lookup::building(world, family, &BTreeSet::from([world.change.from.to_owned()]))? {
             refusal.add_file(&path, (UNKNOWN, lookup::BUILT))?;
         }
     }

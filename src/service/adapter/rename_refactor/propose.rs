@@ -65,7 +65,7 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     let world = world(&mut survey, (ctx, change, &deadline));
     check_names(&world, &params)?;
     let places = choose(&world, &params)?;
-    let Some(places) = places else { return Err(absent::no_match(&world)?) };
+    let Some(places) = places else { return Err(absent::no_match(&world, survey.skipped.len())?) };
     let done = rewrite::rewrite(&world, &params, &places, &stamps)?;
     let results = results(&world, done, &places);
     let mut proposal = survey.propose(results)?;

@@ -151,7 +151,7 @@ impl Search<'_, '_> {
         let has_texts = world.pages()?.filter(|page| page.family() == Family::Python).any(has_texts);
         let is_sought = has_texts && lookup::may_look_up(world, home)?;
         self.texts(home.0, if is_sought { Sought::InData } else { Sought::InCode })?;
-        for path in lookup::building(world, Family::Python)? {
+        for path in lookup::building(world, Family::Python, &BTreeSet::from([world.change.from.to_owned()]))? {
             self.refusal.add_file(&path, (UNKNOWN, lookup::BUILT))?;
         }
         Ok(())

@@ -371,11 +371,11 @@ fn receivers_that_hide_an_import_are_no_modules() {
 fn names_that_are_made_of_the_name_of_a_class_are_doubt() {
     let own = ("a.py", "class old:\n    pass\n");
     let visitor = "class V:\n    def visit(self, t):\n        return getattr(self, \"visit_\" + type(t).__name__)()\n\n    def visit_old(self):\n        return 1\n";
-    at(&[own, ("b.py", visitor)], ("a.py", 1, 7), Err("a longer name"));
+    at(&[own, ("b.py", visitor)], ("a.py", 1, 7), Err("names of methods"));
     let plain = "def visit_old(x):\n    return x\n";
     at(&[own, ("b.py", plain)], ("a.py", 1, 7), Ok(&[("a.py", "class new:\n    pass\n")]));
     let script = "export class old {}\nexport const v = { visit_old() {}, visit(n) { return this['visit_' + n.constructor.name](); } };\n";
-    at(&[("a.js", script)], ("a.js", 1, 14), Err("a longer name"));
+    at(&[("a.js", script)], ("a.js", 1, 14), Err("names of methods"));
 }
 
 #[test]
@@ -413,4 +413,40 @@ fn scripts_of_pages_that_load_modules_share_their_names() {
         ("a.js", 1, 10),
         Ok(&[("a.js", "function fresh() {}\nmodule.exports = { old: fresh };\n")]),
     );
+}
+
+#[test]
+fn classes_of_python_within_functions_read_names_of_the_module() {
+    let text = "old = 1\n\n\ndef f():\n    old = 2\n\n    class C:\n        old = old\n";
+    at(&[("a.py", text)], ("a.py", 5, 5), Err("a class may bind it"));
+    at(&[("a.py", text)], ("a.py", 1, 1), Err("a class may bind it"));
+    let deleted = "old = 1\n\n\nclass C:\n    old = 2\n    b = 3\n    del (old, b)\n    c = old\n";
+    at(&[("a.py", deleted)], ("a.py", 1, 1), Err("a class deletes it"));
+}
+
+#[test]
+fn lists_of_exports_and_default_values_of_python_are_doubt() {
+    let own = "__all__ = []\n\n\ndef old():\n    return 1\n\n\n";
+    for list in ["__all__.append(\"old\")\n", "x = __all__\nx.extend([\"old\"])\n", "__all__ += [\"old\"]\n"] {
+        at(&[("a.py", &format!("{own}{list}"))], ("a.py", 4, 5), Err("a string names it"));
+    }
+    for user in
+        ["def f(x=locals()):\n    return x\n", "f = lambda x=max(locals()): x\n", "class C(make(vars())):\n    pass\n"]
+    {
+        at(&[("a.py", &format!("old = 1\n\n\n{user}"))], ("a.py", 1, 1), Err("looks names up"));
+    }
+    at(
+        &[("a.py", "old = 1\n\n\ndef f():\n    return locals()\n")],
+        ("a.py", 1, 1),
+        Ok(&[("a.py", "new = 1\n\n\ndef f():\n    return locals()\n")]),
+    );
+}
+
+#[test]
+fn a_name_in_backticks_or_of_a_longer_name_is_no_doubt() {
+    let own = ("a.py", "def old():\n    return 1\n");
+    let reader = ("b.py", "print(type(1).__name__)\n\n\ndef do_old():\n    return 2\n");
+    let expected = [("a.py", "def new():\n    return 1\n")];
+    at(&[own, reader, ("README.md", "Call `old`.\n")], ("a.py", 1, 5), Ok(&expected));
+    at(&[own, reader, ("routes.json", "{\"old\": 1}\n")], ("a.py", 1, 5), Err("as data"));
 }

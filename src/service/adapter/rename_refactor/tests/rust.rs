@@ -54,7 +54,7 @@ fn arguments_of_standard_macros_are_code() {
         "println!(\"{}\", vec![‹old›; ‹old› + 1].len());",
         "let v = vec![x::old(), ‹old›,]; dbg!(v, ‹old›);",
         "write!(out, \"{}\", ‹old›)?; std::println!(\"{}\", ‹old›);",
-        "if matches!(‹old›, 1 | 2) { todo![\"{}\", ‹old›] }",
+        "if matches!(‹old›, 1 | 2) { unreachable![\"{}\", ‹old›] }",
         "if matches!(Some(‹old›), Some(old) if old > 1) {}",
         "if matches!(x, E::Old { .. } if ‹old› > 1,) {}",
         "eprintln! { \"{}\", ‹old› } let b = format!(\"{}\", { let old = 2; old });",
