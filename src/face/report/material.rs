@@ -148,7 +148,7 @@ impl<'a> Material<'a> {
     /// The places and files that one proposal left, a sentence each.
     pub(super) fn left_by(&self, output: &Output) -> Vec<String> {
         let left = Left::of_proposal(output, |path| self.folder.read(path).ok());
-        left.lines().map(|line| self.shown(line.as_bytes())).collect()
+        left.unwrap_or_default().lines().map(|line| self.shown(line.as_bytes())).collect()
     }
 
     /// A content by its hash in the pack.

@@ -15,21 +15,32 @@ pub struct Left {
     /// The files that were not read, sorted by path.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
+    /// How many places and files there are of which a record does not hold more.
+    #[serde(skip)]
+    unknown: u64,
 }
 
 impl Left {
     /// The places and files that the verified proposals of records left; `read` reads an artefact of the run.
     pub fn of(records: &[Record], read: impl Fn(&str) -> Option<Vec<u8>>) -> Self {
-        let has_some = |record: &Record| matches!(&record.event, Event::DtaProposed(proposed) if proposed.left > 0);
-        if !records.iter().any(has_some) {
-            return Left::default();
-        }
+        let proposed = records.iter().filter_map(|record| match &record.event {
+            Event::DtaProposed(proposed) => Some(proposed.left),
+            _ => None,
+        });
+        let proposed: u64 = proposed.sum();
         let mut left = Left::default();
+        if proposed == 0 {
+            return left;
+        }
         for record in records {
             let Event::DtaVerified(verified) = &record.event else { continue };
-            let one = Left::of_proposal(&verified.output, &read);
-            left.places.extend(one.places);
-            left.skipped.extend(one.skipped);
+            match Left::of_proposal(&verified.output, &read) {
+                Some(one) => {
+                    left.places.extend(one.places);
+                    left.skipped.extend(one.skipped);
+                }
+                None => left.unknown = proposed,
+            }
         }
         left.places.sort();
         left.places.dedup();
@@ -38,11 +49,11 @@ impl Left {
         left
     }
 
-    /// The places and files that one proposal left, by the output about it.
-    pub fn of_proposal(output: &Output, read: impl Fn(&str) -> Option<Vec<u8>>) -> Self {
+    /// The places and files that one proposal left, by the output about it; none if its baseline can't be read.
+    pub fn of_proposal(output: &Output, read: impl Fn(&str) -> Option<Vec<u8>>) -> Option<Self> {
         let path = output.artifacts.iter().find(|path| path.ends_with("-baseline.json"));
-        let baseline = path.and_then(|path| serde_json::from_slice::<BaselineRecord>(&read(path)?).ok());
-        baseline.map_or_else(Left::default, |one| Left { places: one.findings, skipped: one.skipped })
+        let one = serde_json::from_slice::<BaselineRecord>(&read(path?)?).ok()?;
+        Some(Left { places: one.findings, skipped: one.skipped, unknown: 0 })
     }
 
     /// A sentence for each place and each file.
@@ -61,6 +72,9 @@ impl Left {
         let places = || format!("{} in {}", counted(self.places.len(), "place"), counted(files.len(), "file"));
         let skipped = || counted(self.skipped.len(), "unread file");
         match (self.places.is_empty(), self.skipped.is_empty()) {
+            (true, true) if self.unknown > 0 => {
+                Some(format!("{}, which the record lacks", counted(self.unknown, "place")))
+            }
             (true, true) => None,
             (false, true) => Some(places()),
             (true, false) => Some(skipped()),
