@@ -26,6 +26,11 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// True for a class and a function, of which running code may read the name.
+    pub fn has_name(self) -> bool {
+        matches!(self, Kind::Class | Kind::Function)
+    }
+
     /// The word for readers.
     pub fn noun(self) -> &'static str {
         match self {

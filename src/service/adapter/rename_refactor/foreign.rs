@@ -14,7 +14,7 @@ use super::{
 use crate::contract::Finding;
 use base::{error::Error, language::Language, path::RepoPath};
 use format::name::{
-    facts::{Group, Kind},
+    facts::{Group, Kind, Reach},
     token::Class,
     word::{self, Word},
 };
@@ -45,25 +45,50 @@ const REFLECTING: &[(Family, &[&str])] = &[
             "cls.name",
             "constructor.name",
             "ctor.name",
+            "factory.name",
             "fn.name",
             "func.name",
             "handler.name",
+            "klass.name",
             "target.name",
         ],
     ),
 ];
 
+/// Words of scripts that read the text of a function, with the names of its parameters.
+const UNBUILDING: &[&str] = &[
+    "String(fn)",
+    "String(func)",
+    "String(callback)",
+    "callback.toString()",
+    "fn.toString()",
+    "func.toString()",
+    "toString.call(",
+];
+
 /// The endings of files that hold data.
 const DATA: &[&str] = &["csv", "json", "jsonl", "toml", "xml", "yaml", "yml"];
 
-/// Refuses scripts with the name of a class or a function as data, if code reads such names.
+/// Refuses what code may read of a declaration: the name of a class or a function that scripts have as data too, the name of a class
+/// that a decorator gets, and the names of parameters.
 pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refusal) -> Result<(), Error> {
-    if !matches!(group.kind, Kind::Class | Kind::Function) {
+    let is_script = home.family() == Family::Script;
+    if group.kind == Kind::Parameter && is_script && holds(world, Family::Script, UNBUILDING)? {
+        refusal.add_lasting(
+            home,
+            group.declared,
+            (UNKNOWN, "code reads the texts of functions, with their parameters"),
+        );
+    }
+    if !group.kind.has_name() {
         return Ok(());
     }
     built_of(world, home.family(), refusal)?;
-    if home.family() != Family::Script {
+    if !is_script {
         return Ok(());
+    }
+    if lookup::is_decorated(home, group) && reflects(world, Family::Script)? {
+        refusal.add_lasting(home, group.declared, (UNKNOWN, "its decorator may read its name, as other code does"));
     }
     let mut quoted = Vec::new();
     for page in world.pages()?.filter(|page| page.family() == Family::Script) {
@@ -110,7 +135,11 @@ fn built_of(world: &World<'_>, family: Family, refusal: &mut Refusal) -> Result<
 
 /// True if code of a family reads the names of functions and types.
 fn reflects(world: &World<'_>, family: Family) -> Result<bool, Error> {
-    let words = REFLECTING.iter().find(|(of, _)| *of == family).map_or(&[][..], |(_, words)| words);
+    holds(world, family, REFLECTING.iter().find(|(of, _)| *of == family).map_or(&[][..], |(_, words)| words))
+}
+
+/// True if a file of a family has one of some texts.
+fn holds(world: &World<'_>, family: Family, words: &[&str]) -> Result<bool, Error> {
     let has_one = |bytes: &[u8]| words.iter().any(|word| memchr::memmem::find(bytes, word.as_bytes()).is_some());
     Ok(world.map_files(family, &|_, bytes| Ok(has_one(bytes)))?.into_iter().any(|(_, has_one)| has_one))
 }
@@ -136,10 +165,10 @@ enum Named {
     Unread,
 }
 
-/// Refuses files that may name the symbol, and lists files that mention its name.
+/// Refuses files that may name the symbol, and lists files that mention its name. A local one is only known to code that reads names.
 pub(super) fn judge(
     world: &World<'_>,
-    (home, is_global, mentions): (&Page, bool, Mentions),
+    (home, reach, mentions): (&Page, &Reach, Mentions),
     (places, refusal): (&mut Places, &mut Refusal),
 ) -> Result<(), Error> {
     let family = home.family();
@@ -148,7 +177,7 @@ pub(super) fn judge(
     let unread = UNREAD.iter().find(|(of, _)| *of == family).map_or(&[][..], |(_, endings)| endings);
     let is_unread = |path: &str| {
         let ending = path.rsplit('.').next().unwrap_or_default();
-        unread.contains(&ending) || is_global && ending.starts_with("htm")
+        unread.contains(&ending) && *reach != Reach::Local || *reach == Reach::Global && ending.starts_with("htm")
     };
     let is_foreign =
         |path: &&String| !matches!(Family::of_path(path), Some(family) if !matches!(family, Family::Other(_)));
@@ -184,6 +213,9 @@ pub(super) fn judge(
     for (path, found) in paths.iter().zip(found) {
         let Some((named, line)) = found else { continue };
         let named = if named == Named::Quoted && !reflects { Named::Word } else { named };
+        if *reach == Reach::Local && named != Named::Quoted {
+            continue;
+        }
         let is_code = named == Named::Code || named == Named::Unread && is_unread(path);
         let kind = if named == Named::Word { "mention" } else { UNKNOWN };
         let (kind, place, candidates) = (kind.to_owned(), String::new(), Vec::new());

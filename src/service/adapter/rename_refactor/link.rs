@@ -9,7 +9,7 @@ use super::{
     world::World,
 };
 use base::error::Error;
-use format::name::facts::{Export, Group, Kind, Origin, Reach};
+use format::name::facts::{Export, Group, Origin, Reach};
 
 /// The endings of scripts, in the order in which a module without ending is looked for.
 const SCRIPTS: &[&str] = &[".ts", ".tsx", ".d.ts", ".d.mts", ".d.cts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"];
@@ -136,7 +136,7 @@ fn is_declared(world: &World<'_>, from: &str, path: &str) -> bool {
         End::Elsewhere | End::Unknown => None,
     });
     let Some(facts) = modules.next().and_then(|(file, name)| world.facts(&file, name)) else { return false };
-    let is_own = |group: &Group| group.reach == Reach::Exported && matches!(group.kind, Kind::Class | Kind::Function);
+    let is_own = |group: &Group| group.reach == Reach::Exported && group.kind.has_name();
     !facts.groups.is_empty() && facts.groups.iter().all(is_own)
 }
 

@@ -19,7 +19,7 @@ use format::{
         built,
         facts::{Group, Kind, Origin},
         token::{Class, Token},
-        word,
+        value,
     },
 };
 
@@ -51,6 +51,8 @@ const COLLECTED: &[(Family, &str, &str)] = &[
 /// The thing that a string may name, and where code may look for its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sought {
+    /// A parameter of a function that is only called by its name: a string that is the name is no argument.
+    Called,
     /// A parameter: the names that a test runner gives to parameters are no others.
     Parameter,
     /// Another thing, for whose name code may look in data.
@@ -68,13 +70,23 @@ pub(super) fn texts(page: &Page, sought: Sought) -> impl Iterator<Item = &Token>
             let mut sites = facts.groups.iter().flat_map(|group| &group.sites);
             sites.any(|site| site.range.start == at)
                 || sought != Sought::Parameter && facts.inert.contains(&at)
+                || sought == Sought::Called && is_whole(&page.text, token)
                 || sought == Sought::InCode && facts.data.contains(&at) && is_whole(&page.text, token)
         })
     };
     let strings = page.tokens.iter().filter(|token| token.class == Class::Strings);
     let tests = [looks_like_code, shows, is_program];
-    let may_name = move |token: &&Token| tests.iter().any(|test| test(&page.text, token));
+    let is_parameter = matches!(sought, Sought::Called | Sought::Parameter);
+    let may_name = move |token: &&Token| {
+        tests.iter().any(|test| test(&page.text, token)) || is_parameter && is_key(&page.text, token)
+    };
     strings.filter(move |token| may_name(token) && !is_code(token))
+}
+
+/// True if a string has a word in quotes, as JSON has keys.
+fn is_key(text: &str, word: &Token) -> bool {
+    let (before, after) = (&text[word.around.start..word.range.start], &text[word.range.end..word.around.end]);
+    before.len() > 1 && before.ends_with(['"', '\'']) && after.len() > 1 && after.starts_with(['"', '\''])
 }
 
 /// True if a word is all that its string has.
@@ -281,43 +293,41 @@ const PLAIN_BASES: &[&str] = &[
     "object",
 ];
 
+/// True if a decorator stands above a declaration or before it.
+pub(super) fn is_decorated(home: &Page, group: &Group) -> bool {
+    let (above, line) = home.text[..group.declared].rsplit_once('\n').unwrap_or(("", &home.text[..group.declared]));
+    let above = above.trim_end().rsplit('\n').next().unwrap_or_default();
+    let ends_one = above.ends_with(')') && above.starts_with([')', '}']);
+    ends_one || [above, line].iter().any(|line| line.trim_start().starts_with('@'))
+}
+
 /// True if code may look up the thing by its name in data: code computes names, or a library may register the thing by its name. It
 /// may register what is decorated, what inherits from a class, and what is a value.
 pub(super) fn may_look_up(world: &World<'_>, (home, group): (&Page, &Group)) -> Result<bool, Error> {
     let rest = &home.text[group.declared + world.change.from.len()..];
     let bases = rest.strip_prefix('(').map_or("", |rest| rest.split(')').next().unwrap_or_default());
-    let has_name = matches!(group.kind, Kind::Class | Kind::Function);
-    let line = home.text[..group.declared].rfind('\n').unwrap_or(0);
-    let above = home.text[..line].trim_end().rsplit('\n').next().unwrap_or_default();
-    let is_decorated = above.starts_with(['@', ')']);
+    let has_name = group.kind.has_name();
     let inherits = group.kind == Kind::Class && !bases.split(',').all(|base| PLAIN_BASES.contains(&base.trim()));
-    if has_name && (is_decorated || inherits) {
+    if has_name && (is_decorated(home, group) || inherits) {
         return Ok(true);
     }
-    let is_value = |page: &Page, token: &Token| {
-        let before = page.text[..token.range.start].trim_end();
-        let after = page.text[token.range.end..].trim_start();
-        let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
-        let is_import = line.starts_with("from ") || line.starts_with("import ");
-        let is_result = before.ends_with("return") || before.ends_with("yield");
-        let before = before.trim_end_matches(|c| word::continues(c) || c == '.');
-        token.class == Class::Code
-            && !is_import
-            && (is_result || before.ends_with(['(', ',', '=', '[', '{', ':']))
-            && after.starts_with([')', ',', ']', '}', '\n'])
-    };
-    let mut pages = world.pages()?.filter(|page| page.family() == Family::Python);
-    let is_passed = has_name && pages.any(|page| page.tokens.iter().any(|token| is_value(page, token)));
-    Ok(is_passed || computes(world)?)
+    for page in world.pages()?.filter(|page| has_name && page.family() == Family::Python) {
+        let tree = tree::parse(Language::Python, &page.text, &|| world.deadline.check(world.ctx))?;
+        if value::is_passed(&tree, &page.text, world.change.from) {
+            return Ok(true);
+        }
+    }
+    computes(world, built::Sought { of_values: false, has_name })
 }
 
 /// True if code of Python may look up names that it computes.
-fn computes(world: &World<'_>) -> Result<bool, Error> {
+pub(super) fn computes(world: &World<'_>, sought: built::Sought) -> Result<bool, Error> {
     let read = world.map_files(Family::Python, &|path: &RepoPath, bytes: &[u8]| {
         let Ok(text) = std::str::from_utf8(bytes) else { return Ok(true) };
         let language = Language::of_path(path).filter(|_| built::may_compute(text));
         let Some(language) = language else { return Ok(false) };
-        Ok(built::computes(&tree::parse(language, text, &|| world.deadline.check(world.ctx))?, text))
+        let tree = tree::parse(language, text, &|| world.deadline.check(world.ctx))?;
+        Ok(built::computes(&tree, text, sought))
     })?;
     Ok(read.into_iter().any(|(_, computes)| computes))
 }

@@ -89,9 +89,12 @@ impl Search<'_, '_> {
             self.read_again()?;
         }
         foreign::read_back(world, (page, group), &mut self.refusal)?;
+        if group.kind.has_name() {
+            foreign::judge(world, (page, &Reach::Local, self.mentions), (&mut self.places, &mut self.refusal))?;
+        }
         if let Reach::Named(owner) = &group.reach {
-            argument::judge(world, (page, owner), (&mut self.places, &mut self.refusal))?;
-            self.texts(page, Sought::Parameter)?;
+            let is_called = argument::judge(world, (page, owner), (&mut self.places, &mut self.refusal))?;
+            self.texts(page, if is_called { Sought::Called } else { Sought::Parameter })?;
         }
         Ok(())
     }
@@ -117,8 +120,8 @@ impl Search<'_, '_> {
         let is_kept = |page: &&Page| page.family() == Family::Python && !(self.strings && page.is_target);
         for page in world.pages()?.filter(is_kept) {
             for token in lookup::texts(page, sought) {
-                let is_certain =
-                    sought != Sought::Parameter && lookup::is_certain(world, (page, token), Some(&home.path))?;
+                let is_parameter = matches!(sought, Sought::Called | Sought::Parameter);
+                let is_certain = !is_parameter && lookup::is_certain(world, (page, token), Some(&home.path))?;
                 self.refusal.add_lasting_string(page, token, is_certain);
             }
         }
@@ -131,7 +134,7 @@ impl Search<'_, '_> {
         let home = page(world, path)?;
         items::judge(world, (path, declared), (&mut self.places, &mut self.refusal))?;
         lookup::named_by_texts(world, self.comments, &mut self.refusal)?;
-        foreign::judge(world, (home, false, self.mentions), (&mut self.places, &mut self.refusal))?;
+        foreign::judge(world, (home, &Reach::Exported, self.mentions), (&mut self.places, &mut self.refusal))?;
         foreign::generated(world, &mut self.refusal)?;
         self.read_again()
     }
@@ -145,11 +148,11 @@ impl Search<'_, '_> {
     }
 
     /// Refuses what names a thing of Python by a text, or by one that code builds.
-    fn named(&mut self, home: (&Page, &Group)) -> Result<(), Error> {
+    fn named(&mut self, home: (&Page, &Group), shared: &Shared<'_, '_>) -> Result<(), Error> {
         let world = self.world;
         let has_texts = |page: &Page| lookup::texts(page, Sought::InData).next().is_some();
         let has_texts = world.pages()?.filter(|page| page.family() == Family::Python).any(has_texts);
-        let is_sought = has_texts && lookup::may_look_up(world, home)?;
+        let is_sought = has_texts && (lookup::may_look_up(world, home)? || shared.is_passed_on(Family::Python)?);
         self.texts(home.0, if is_sought { Sought::InData } else { Sought::InCode })?;
         for path in lookup::building(world, Family::Python, &BTreeSet::from([world.change.from.to_owned()]))? {
             self.refusal.add_file(&path, (UNKNOWN, lookup::BUILT))?;
@@ -175,18 +178,17 @@ impl Search<'_, '_> {
             self.refusal.add_lasting(home, group.declared, (TAKEN, "its file exports the new name already"));
         }
         match family {
-            Family::Python => self.named((home, group))?,
             Family::Script => {
                 self.stars(home)?;
                 lookup::documented(world, self.comments, &mut self.refusal)?;
             }
             Family::Go => lookup::tied(world, home, &mut self.refusal)?,
-            Family::Java | Family::Other(_) | Family::Rust => {}
+            Family::Java | Family::Other(_) | Family::Python | Family::Rust => {}
         }
         lookup::collected(world, (home, group), &mut self.refusal);
         foreign::read_back(world, (home, group), &mut self.refusal)?;
         let is_global = group.reach == Reach::Global;
-        foreign::judge(world, (home, is_global, self.mentions), (&mut self.places, &mut self.refusal))?;
+        foreign::judge(world, (home, &group.reach, self.mentions), (&mut self.places, &mut self.refusal))?;
         // Python passes on what it imports, so that more files may name it then.
         let mut homes = BTreeSet::from([path.to_owned()]);
         loop {
@@ -203,6 +205,9 @@ impl Search<'_, '_> {
         let shared =
             Shared { world, home, homes: &homes, is_global, passed_on: OnceCell::new(), values: OnceCell::new() };
         shared.judge_world((home, group), &mut self.refusal)?;
+        if family == Family::Python {
+            self.named((home, group), &shared)?;
+        }
         for page in world.pages()?.filter(|page| page.family() == family) {
             let renamed = self.places.code.get(page.path.as_str());
             let is_renamed = |at: usize| renamed.is_some_and(|renamed| renamed.contains_key(&at));
