@@ -19,60 +19,90 @@ const DEEPEST: usize = 4;
 /// Functions of Python that reach names by texts, or that give them as texts.
 const REACHING: &[&str] = &[
     "__import__",
-    "dir",
+    "_getframe",
+    "currentframe",
     "eval",
     "exec",
-    "getmembers",
+    "exec_module",
+    "getmodule",
     "globals",
+    "load_module",
+    "module_from_spec",
+    "signature",
+];
+
+/// Functions of Python that load what the path in their first argument names.
+const LOADING: &[&str] = &[
     "import_module",
     "import_object",
     "import_string",
     "load_object",
-    "locals",
     "locate",
     "patch",
     "resolve_name",
     "run_module",
     "run_path",
-    "signature",
-    "vars",
 ];
+
+/// Functions of Python that give the names in their argument; without one, those of the scope.
+const LISTING: &[&str] = &["dir", "getmembers", "locals", "vars"];
 
 /// Members of Python that hold names, and functions that get them.
 const HOLDING: &[&str] = &[
     "__annotations__",
-    "__code__",
     "__dict__",
     "__getattr__",
     "__getattribute__",
-    "__name__",
-    "__qualname__",
+    "__globals__",
+    "f_globals",
+    "f_locals",
     "modules",
 ];
 
+/// Members of Python that are the name of a function or a class.
+const NAMING: &[&str] = &["__code__", "__name__", "__qualname__"];
+
+/// Nodes of Python with a scope of their own.
+const SCOPES: &[&str] = &["class_definition", "function_definition", "lambda"];
+
+/// The names that code may compute and look up.
+#[derive(Clone, Copy, Debug)]
+pub struct Sought {
+    /// True if a value may have them as members; a module that is no value has none.
+    pub of_values: bool,
+    /// True if they are the names of functions or classes, which know them.
+    pub has_name: bool,
+}
+
+/// True for a function that looks up a member by a text.
+pub fn is_look_up(name: &str) -> bool {
+    LOOKING_UP.iter().any(|(call, _)| *call == name)
+}
+
 /// True if a file of Python has to be parsed, since it may compute names and look them up.
 pub fn may_compute(text: &str) -> bool {
-    LOOKING_UP.iter().map(|(call, _)| call).chain(REACHING).chain(HOLDING).any(|word| text.contains(word))
+    let words = [REACHING, LOADING, LISTING, HOLDING, NAMING].into_iter().flatten();
+    LOOKING_UP.iter().map(|(call, _)| call).chain(words).any(|word| text.contains(word))
 }
 
 /// True if a file of Python may compute names and look them up.
-pub fn computes(tree: &Tree, text: &str) -> bool {
+pub fn computes(tree: &Tree, text: &str, sought: Sought) -> bool {
     let root = tree.root();
     let mut open = vec![root.get_inner_node()];
     while let Some(node) = open.pop() {
         let named = |field: &str| node.child_by_field_name(field).map_or("", |name| &text[name.byte_range()]);
         let last = |path: &'static str| named(path).rsplit('.').next().unwrap_or_default();
         let is_open = match node.kind() {
-            kind if CALLS.contains(&kind) && LOOKING_UP.iter().any(|(name, _)| *name == last("function")) => {
-                argument(node, text).is_none_or(|name| !is_literal(name))
+            kind if CALLS.contains(&kind) && is_look_up(last("function")) => {
+                sought.of_values && argument(node, text).is_none_or(|name| !is_literal(name))
             }
-            "identifier" => {
-                let word = &text[node.byte_range()];
-                let is_looking_up = LOOKING_UP.iter().any(|(name, _)| *name == word);
-                // A function that is a value may be called anywhere.
-                (is_looking_up || REACHING.contains(&word)) && !is_harmless(node, is_looking_up, word)
+            "identifier" => reaches(node, &text[node.byte_range()], sought),
+            "attribute" if NAMING.contains(&named("attribute")) => sought.has_name,
+            // `sys.modules["name"]` is a module, whatever is looked up in it.
+            "attribute" if named("attribute") == "modules" => true,
+            "attribute" if HOLDING.contains(&named("attribute")) => {
+                !is_literal_key(node) && (sought.of_values || !matches!(named("object"), "cls" | "self"))
             }
-            "attribute" if HOLDING.contains(&named("attribute")) => !is_literal_key(node),
             "function_definition" => HOLDING.contains(&named("name")),
             _ => false,
         };
@@ -84,14 +114,44 @@ pub fn computes(tree: &Tree, text: &str) -> bool {
     false
 }
 
-/// True if a function that reaches names is only called there: for a name that is checked, or as `vars(x)["name"]`.
-fn is_harmless(node: Node<'_>, is_looking_up: bool, word: &str) -> bool {
+/// True if a name is that of a function by which code may reach names that it computes.
+fn reaches(node: Node<'_>, word: &str, sought: Sought) -> bool {
     let attribute = node.parent().filter(|parent| parent.kind() == "attribute");
     let called = attribute.unwrap_or(node);
     let call = called.parent().filter(|call| CALLS.contains(&call.kind()));
     let call = call.filter(|call| call.child_by_field_name("function").is_some_and(|own| own.id() == called.id()));
-    let gives_names = matches!(word, "globals" | "locals" | "vars");
-    call.is_some_and(|call| is_looking_up || gives_names && is_literal_key(call))
+    let first = call.and_then(|call| call.child_by_field_name("arguments")).and_then(|list| list.named_child(0));
+    match word {
+        "globals" => call.is_none_or(|call| !is_literal_key(call)),
+        // A function that is a value may be called anywhere.
+        _ if is_look_up(word) => sought.of_values && call.is_none(),
+        // `patch.object(module, "name")` has the module as a value.
+        "patch"
+            if attribute.is_some_and(|it| it.child_by_field_name("object").is_some_and(|it| it.id() == node.id())) =>
+        {
+            sought.of_values
+        }
+        _ if LOADING.contains(&word) => !is_import(node) && first.is_none_or(|path| !is_literal(path)),
+        _ if LISTING.contains(&word) => match (call, first) {
+            (Some(call), _) if is_literal_key(call) => false,
+            (Some(_), Some(_)) => sought.of_values,
+            (Some(_), None) => !has_scope(node),
+            (None, _) => !is_import(node),
+        },
+        "signature" => sought.of_values,
+        _ => REACHING.contains(&word),
+    }
+}
+
+/// True for a part of an import, which calls nothing.
+fn is_import(node: Node<'_>) -> bool {
+    let kind = node.parent().and_then(|path| path.parent()).map_or("", |statement| statement.kind());
+    matches!(kind, "import_from_statement" | "import_statement")
+}
+
+/// True within a function or a class.
+fn has_scope(node: Node<'_>) -> bool {
+    std::iter::successors(node.parent(), Node::parent).any(|above| SCOPES.contains(&above.kind()))
 }
 
 /// True for a string without parts that are code.

@@ -23,6 +23,38 @@ pub fn escapes(tree: &Tree, text: &str, name: &str) -> bool {
     })
 }
 
+/// True if code passes the thing of a name on as a value, by which a library may register it under its name.
+pub fn is_passed(tree: &Tree, text: &str, name: &str) -> bool {
+    let root = tree.root();
+    let root = root.get_inner_node();
+    nodes(root, text, name).any(|node| node.kind() == "identifier" && is_value(node, name) && !is_checked(node, text))
+}
+
+/// Functions that register nothing which they get.
+const PLAIN: &[&str] = &["filter", "isinstance", "issubclass", "map", "max", "min", "partial", "print", "sorted"];
+
+/// True if a value only tells a type, is raised or compared, or goes to a function that registers nothing.
+fn is_checked(node: Node<'_>, text: &str) -> bool {
+    let mut at = node;
+    while let Some(parent) = at.parent() {
+        match parent.kind() {
+            "comparison_operator" | "except_clause" | "raise_statement" | "type" | "class_definition" => return true,
+            kind if CALLS.contains(&kind) => {
+                let called = parent.child_by_field_name("function").map_or("", |called| &text[called.byte_range()]);
+                return PLAIN.contains(&called.rsplit('.').next().unwrap_or_default());
+            }
+            "attribute" | "argument_list" | "binary_operator" | "subscript" | "tuple" | "as_pattern" => at = parent,
+            "keyword_argument"
+                if parent.child_by_field_name("name").is_some_and(|name| &text[name.byte_range()] == "key") =>
+            {
+                return true;
+            }
+            _ => return false,
+        }
+    }
+    false
+}
+
 /// True if a call of the name takes a dictionary of arguments, as `f(**arguments)` does.
 pub fn has_dictionary(tree: &Tree, text: &str, name: &str) -> bool {
     let root = tree.root();

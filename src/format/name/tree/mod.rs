@@ -101,6 +101,11 @@ pub trait Rules {
     /// True if a binding is not seen from a function within its scope.
     fn is_shallow(&self, declaration: &Declaration<'_>) -> bool;
 
+    /// True if a function says that a name in it is one of the file, whatever scopes stand between.
+    fn is_global(&self, _scope: Node<'_>, _name: &str, _text: &str) -> bool {
+        false
+    }
+
     /// True if a node is a function for the rule above.
     fn is_function(&self, node: Node<'_>) -> bool;
 
@@ -361,6 +366,12 @@ impl<'s, 't> Resolution<'s, 't> {
         loop {
             let scope = child.parent()?;
             let is_seen = self.rules.shows(scope, child, below);
+            if is_seen && self.rules.is_global(scope, text_of(node, self.text), self.text) {
+                while let Some(above) = child.parent().filter(|above| above.id() != self.root.id()) {
+                    (below, child) = (child, above);
+                }
+                continue;
+            }
             let of_scope = self.bindings.iter().enumerate().filter(|(_, Binding { declaration, .. })| {
                 is_seen
                     && declaration.scope.id() == scope.id()

@@ -71,6 +71,11 @@ impl Rules for Python {
         declaration.scope.kind() == "class_definition"
     }
 
+    fn is_global(&self, scope: Node<'_>, name: &str, text: &str) -> bool {
+        let may_declare = scope.kind() == "function_definition" && text.contains("global");
+        may_declare && declares(scope, "global_statement", name, text)
+    }
+
     fn is_function(&self, node: Node<'_>) -> bool {
         matches!(node.kind(), "function_definition" | "lambda") || COMPREHENSIONS.contains(&node.kind())
     }

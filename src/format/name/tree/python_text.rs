@@ -4,10 +4,8 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use base::language::Language;
-
 use super::{around, is_field, python_import::imported_module, root, text_of};
-use crate::name::word;
+use crate::name::{built, word};
 
 /// Calls that repeat the name to which their result is assigned.
 const REPEATING: &[&str] =
@@ -43,14 +41,11 @@ pub(super) fn refers(node: Node<'_>, place: &Range<usize>, text: &str) -> bool {
     repeats(string, content, text) || is_typed(string, text)
 }
 
-/// True if a string can't be a name that code looks up: a text that documents, a key of a value, the title of a test, or the
+/// True if a string can't be a name that code looks up: a text that documents, the title of a test, or the
 /// parameters that its values are for.
 pub(super) fn is_inert(node: Node<'_>, text: &str) -> bool {
     let Some(string) = plain(node) else { return false };
     if string.parent().is_some_and(|above| above.kind() == "expression_statement") {
-        return true;
-    }
-    if is_key(string, text) {
         return true;
     }
     let Some(call) = around(string, |node| CALLS.contains(&node.kind())) else { return false };
@@ -70,40 +65,6 @@ pub(super) fn is_inert(node: Node<'_>, text: &str) -> bool {
 /// Ways to reach the names of a module, a class or a scope as a dictionary.
 const NAMESPACES: &[&str] =
     &["__annotations__", "__dict__", "dir(", "getmembers", "globals", "locals", "sys.modules", "vars"];
-
-/// True for a key of a dictionary that the file itself creates: each binding of its name is `made = dict(…)` or `made = {…}`.
-fn is_key(string: Node<'_>, text: &str) -> bool {
-    let Some(subscript) = string.parent().filter(|above| above.kind() == "subscript") else { return false };
-    let value = subscript.child_by_field_name("value").filter(|value| value.kind() == "identifier");
-    let Some(name) = value.map(|value| text_of(value, text)).filter(|_| is_field(subscript, string, "subscript"))
-    else {
-        return false;
-    };
-    if NAMESPACES.iter().any(|way| text.contains(way)) {
-        return false;
-    }
-    let root = root(string);
-    let places = word::Word::new(name).places(Language::Python, text).into_iter();
-    let nodes = places.filter_map(|place| root.descendant_for_byte_range(place.start, place.end));
-    let mut is_created = false;
-    for node in nodes.filter(|node| node.kind() == "identifier") {
-        let Some(parent) = node.parent() else { return false };
-        match parent.kind() {
-            "assignment" if is_field(parent, node, "left") => {
-                let right = parent.child_by_field_name("right");
-                let creates = right.is_some_and(|right| right.kind() == "dictionary" || called(right, text) == "dict");
-                if !creates {
-                    return false;
-                }
-                is_created = true;
-            }
-            // Any other place may bind the name, or pass the dictionary to code that fills it.
-            "subscript" if is_field(parent, node, "value") => {}
-            _ => return false,
-        }
-    }
-    is_created
-}
 
 /// The string around a node, unless it has parts that are code, or is no text.
 fn plain(node: Node<'_>) -> Option<Node<'_>> {
@@ -182,169 +143,43 @@ fn is_cast(called: &str, root: Node<'_>, text: &str) -> bool {
         }
 }
 
-/// Functions of Python that look up no name which they get as an argument.
-const PLAIN_FUNCTIONS: &[&str] = &[
-    "ArithmeticError",
-    "AssertionError",
-    "Exception",
-    "IndexError",
-    "KeyError",
-    "LookupError",
-    "NotImplementedError",
-    "OSError",
-    "RuntimeError",
-    "StopIteration",
-    "SystemExit",
-    "TypeError",
-    "ValueError",
-    "all",
-    "any",
-    "bytes",
-    "dict",
-    "enumerate",
-    "float",
-    "format",
-    "frozenset",
-    "input",
-    "int",
-    "iter",
-    "len",
-    "list",
-    "max",
-    "min",
-    "next",
-    "open",
-    "ord",
-    "print",
-    "repr",
-    "reversed",
-    "set",
-    "sorted",
-    "str",
-    "sum",
-    "tuple",
-    "zip",
-];
+/// Calls that take types as texts, beside those that repeat a name.
+const TYPING: &[&str] = &["ForwardRef", "cast", "create_model", "make_dataclass", "new_class"];
 
-/// Methods of texts, collections, loggers and test cases, which look up no name that they get as an argument.
-const PLAIN_METHODS: &[&str] = &[
-    "add",
-    "append",
-    "assertEqual",
-    "assertIn",
-    "assertNotEqual",
-    "assertNotIn",
-    "count",
-    "critical",
-    "debug",
-    "discard",
-    "encode",
-    "endswith",
-    "error",
-    "exception",
-    "extend",
-    "find",
-    "format",
-    "get",
-    "index",
-    "info",
-    "insert",
-    "join",
-    "log",
-    "partition",
-    "pop",
-    "remove",
-    "removeprefix",
-    "removesuffix",
-    "replace",
-    "rfind",
-    "rpartition",
-    "rsplit",
-    "setdefault",
-    "split",
-    "startswith",
-    "strip",
-    "update",
-    "warning",
-    "write",
-];
-
-/// Nodes through which a value reaches the place that uses it.
-const CARRIERS: &[&str] = &[
-    "binary_operator",
-    "boolean_operator",
-    "conditional_expression",
-    "dictionary",
-    "expression_list",
-    "keyword_argument",
-    "list",
-    "pair",
-    "parenthesized_expression",
-    "set",
-    "tuple",
-];
-
-/// Nodes in which a value stays data, as far as no code computes names.
-const USES: &[&str] = &[
-    "assert_statement",
-    "augmented_assignment",
-    "case_pattern",
-    "comparison_operator",
-    "default_parameter",
-    "dict_pattern",
-    "elif_clause",
-    "expression_statement",
-    "for_in_clause",
-    "for_statement",
-    "if_clause",
-    "if_statement",
-    "interpolation",
-    "lambda",
-    "list_comprehension",
-    "return_statement",
-    "typed_default_parameter",
-    "while_statement",
-    "yield",
-];
-
-/// True if only code that computes names could look up a string: it is compared, printed, stored, or the key of a value.
+/// True if only code that computes names, or that has the module as a value, could look up a string.
 pub(super) fn is_data(node: Node<'_>, text: &str) -> bool {
     // The list of exports may get its names in any way.
     let Some(string) = plain(node).filter(|_| !text.contains("__all__")) else { return false };
     let mut at = string;
-    while let Some(parent) = at.parent() {
-        match parent.kind() {
-            kind if CARRIERS.contains(&kind) => at = parent,
-            kind if USES.contains(&kind) => return true,
-            "subscript" if is_field(parent, at, "value") => at = parent,
-            "subscript" => {
+    while let Some(parent) = at.parent().filter(|parent| parent.kind() != "block") {
+        let is_name = match parent.kind() {
+            "subscript" if !is_field(parent, at, "value") => {
                 let value = parent.child_by_field_name("value").map_or("", |value| text_of(value, text));
-                return !NAMESPACES.iter().any(|way| value.contains(way));
+                last(value) == "Annotated" || NAMESPACES.iter().any(|way| value.contains(way))
             }
-            "assignment" => {
+            "assignment" if is_field(parent, at, "right") => {
                 let left = parent.child_by_field_name("left").map_or("", |left| text_of(left, text));
-                return is_field(parent, at, "right") && !last(left).starts_with("__");
+                last(left).starts_with("__")
             }
-            "argument_list" => return parent.parent().is_some_and(|call| keeps_data(call, text)),
-            _ => return false,
+            "generic_type" => parent.named_child(0).is_some_and(|it| last(text_of(it, text)) == "Annotated"),
+            kind if CALLS.contains(&kind) => {
+                let name = last(called(parent, text));
+                REPEATING.contains(&name)
+                    || TYPING.contains(&name)
+                    || built::is_look_up(name) && !has_plain_owner(parent)
+            }
+            _ => false,
+        };
+        if is_name {
+            return false;
         }
+        at = parent;
     }
-    false
+    true
 }
 
-/// True for a call of a function or method that looks up no name which it gets as an argument.
-fn keeps_data(call: Node<'_>, text: &str) -> bool {
-    let Some(function) = call.child_by_field_name("function").filter(|_| CALLS.contains(&call.kind())) else {
-        return false;
-    };
-    let name = text_of(function, text);
-    match function.kind() {
-        "identifier" => PLAIN_FUNCTIONS.contains(&name),
-        "attribute" => {
-            let object = function.child_by_field_name("object");
-            let object = object.map_or("", |object| text_of(object, text));
-            PLAIN_METHODS.contains(&last(name)) && !NAMESPACES.iter().any(|way| object.contains(way))
-        }
-        _ => false,
-    }
+/// True if a call looks a name up in a variable: then no file has the module as a value, or all strings are in doubt.
+fn has_plain_owner(call: Node<'_>) -> bool {
+    let owner = call.child_by_field_name("arguments").and_then(|arguments| arguments.named_child(0));
+    owner.is_some_and(|owner| owner.kind() == "identifier")
 }

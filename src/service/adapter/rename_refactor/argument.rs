@@ -1,7 +1,7 @@
 //! Python keyword arguments: which of them name the parameter, because their call is bound to its function.
 
 use super::{
-    link,
+    link, lookup,
     page::{Family, Page},
     places::{End, Places},
     refusal::{Refusal, UNKNOWN},
@@ -11,6 +11,7 @@ use base::{error::Error, language::Language, path::RepoPath};
 use format::{
     code::tree,
     name::{
+        built,
         facts::{By, Called, Form, Kind, Meaning, Origin, Owner, Reach},
         value,
     },
@@ -36,6 +37,8 @@ struct Use<'w, 'a> {
     owner: &'w Owner,
     /// True if others may call it by another name, or pass arguments on to it.
     escapes: bool,
+    /// True if an import gives it another name.
+    is_aliased: bool,
     /// A file that calls the function with a dictionary of arguments.
     splat: Option<RepoPath>,
     /// A file that looks up the parameters of functions.
@@ -45,12 +48,13 @@ struct Use<'w, 'a> {
 /// Marks of files that look up the parameters of functions.
 const INSPECT: &[&str] = &["__code__", "getfullargspec", "signature("];
 
-/// Renames keyword arguments in other files that name the parameter, and refuses the rename if another one may.
+/// Renames keyword arguments in other files that name the parameter, and refuses the rename if another one may. True if the function
+/// is no value and is only called by its own name, so that no dictionary can name the parameter.
 pub(super) fn judge(
     world: &World<'_>,
     (home, owner): (&Page, &Owner),
     (places, refusal): (&mut Places, &mut Refusal),
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     let used = Use::read(world, home, owner)?;
     if let Some(path) = &used.splat {
         refusal.add_file(path, (UNKNOWN, "it calls the function with a dictionary, which may name the parameter"))?;
@@ -72,25 +76,28 @@ pub(super) fn judge(
             }
         }
     }
-    Ok(())
+    let is_called = !used.escapes && !used.is_aliased && !used.is_of_class();
+    Ok(is_called && !lookup::computes(world, built::Sought { of_values: true, has_name: false })?)
 }
 
 impl<'w, 'a> Use<'w, 'a> {
     fn read(world: &'w World<'a>, home: &'w Page, owner: &'w Owner) -> Result<Self, Error> {
         let name = owner.name.as_str();
         let read = world.map_files(Family::Python, &|_: &RepoPath, bytes: &[u8]| {
-            let Ok(text) = std::str::from_utf8(bytes) else { return Ok([false; 3]) };
+            let Ok(text) = std::str::from_utf8(bytes) else { return Ok([false; 4]) };
             let inspects = INSPECT.iter().any(|mark| text.contains(mark));
             if name.is_empty() || !text.contains(name) {
-                return Ok([false, false, inspects]);
+                return Ok([false, false, inspects, false]);
             }
             let tree = tree::parse(Language::Python, text, &|| world.deadline.check(world.ctx))?;
-            Ok([value::escapes(&tree, text, name), value::has_dictionary(&tree, text, name), inspects])
+            let is_aliased = text.contains(&format!("{name} as "));
+            Ok([value::escapes(&tree, text, name), value::has_dictionary(&tree, text, name), inspects, is_aliased])
         })?;
         // A function without a name is a value wherever it stands.
         let escapes = name.is_empty() || read.iter().any(|(_, [escapes, ..])| *escapes);
         let first = |at: usize| read.iter().find(|(_, marks)| marks[at]).map(|(path, _)| path.clone());
-        Ok(Use { world, home, owner, escapes, splat: first(1), inspects: first(2) })
+        let is_aliased = first(3).is_some();
+        Ok(Use { world, home, owner, escapes, is_aliased, splat: first(1), inspects: first(2) })
     }
 
     fn names(&self, page: &Page, called: &Called) -> Result<Names, Error> {

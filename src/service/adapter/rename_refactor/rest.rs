@@ -6,7 +6,7 @@ use std::{cell::OnceCell, collections::BTreeSet};
 
 use super::{
     link,
-    manifest::folder,
+    manifest::{folder, joined},
     page::{Family, Page},
     places::End,
     refusal::{Refusal, TAKEN, UNKNOWN},
@@ -100,7 +100,8 @@ impl Shared<'_, '_> {
         Ok(())
     }
 
-    fn is_passed_on(&self, family: Family) -> Result<bool, Error> {
+    /// True if any object may have the symbol as a member, since code has a home as a value or a text names it.
+    pub(super) fn is_passed_on(&self, family: Family) -> Result<bool, Error> {
         if let Some(known) = self.passed_on.get() {
             return Ok(*known);
         }
@@ -191,17 +192,21 @@ impl Shared<'_, '_> {
         let world = self.world;
         let stems: Vec<&str> = self.homes.iter().filter_map(|home| module_name(home)).collect();
         let is_stem = |word: &&str| stems.contains(word);
+        let paths = self.module_paths()?;
         let packages: BTreeSet<&str> = self.homes.iter().flat_map(|home| folder(home).split('/')).collect();
         let read = world.map_files(Family::Python, &|_: &RepoPath, bytes: &[u8]| {
             let Ok(text) = std::str::from_utf8(bytes) else { return Ok(Loads::default()) };
-            let mut loads = Loads { modules: Vec::new(), any: loads_any(text), is_named: is_named(text, &is_stem) };
+            let (any, is_named) = (loads_any(text), is_named(text, &is_stem));
+            let is_path = paths.iter().any(|path| text.contains(path));
+            let mut loads = Loads { modules: Vec::new(), any, is_named, is_path };
             if stems.iter().chain(&packages).any(|name| !name.is_empty() && text.contains(name)) {
                 let tree = tree::parse(Language::Python, text, &|| world.deadline.check(world.ctx))?;
                 loads.modules = value::modules(&tree, text);
             }
             Ok(loads)
         })?;
-        let mut found = read.iter().any(|(_, loads)| loads.any) && read.iter().any(|(_, loads)| loads.is_named);
+        let has = |mark: fn(&Loads) -> bool| read.iter().any(|(_, loads)| mark(loads));
+        let mut found = has(|loads| loads.is_path) || has(|loads| loads.any) && has(|loads| loads.is_named);
         for (path, loads) in &read {
             for module in &loads.modules {
                 let origin = Origin { module: module.clone(), name: String::new() };
@@ -215,6 +220,27 @@ impl Shared<'_, '_> {
             }
         }
         Ok(found)
+    }
+
+    /// The homes as quoted paths of modules or files, by which a library may load them. A module outside of a package needs no dot.
+    fn module_paths(&self) -> Result<Vec<String>, Error> {
+        let paths = self.world.paths()?;
+        let mut all = Vec::new();
+        for home in self.homes {
+            let path = home.strip_suffix(".py").unwrap_or(home);
+            let path = path.strip_suffix("/__init__").unwrap_or(path);
+            let is_packed = paths.contains(&joined(folder(path), "__init__.py").unwrap_or_default());
+            let parts: Vec<&str> = path.split('/').collect();
+            for begin in 0..parts.len() - usize::from(is_packed) {
+                let path = parts[begin..].join(".");
+                all.extend(['"', '\''].map(|quote| format!("{quote}{path}{quote}")));
+            }
+            let file = home.rsplit('/').next().unwrap_or(home);
+            for (begin, end) in [('"', '"'), ('\'', '\''), ('/', '"'), ('/', '\'')] {
+                all.push(format!("{begin}{file}{end}"));
+            }
+        }
+        Ok(all)
     }
 
     fn of_group(&self, page: &Page, facts: &Facts, group: &Group) -> Result<Option<&'static str>, Error> {
@@ -339,6 +365,8 @@ struct Loads {
     any: bool,
     /// True if a string of it may name a home.
     is_named: bool,
+    /// True if a string of it is the path of a home.
+    is_path: bool,
 }
 
 /// True if Python code loads modules by names that are not string literals.

@@ -211,7 +211,7 @@ fn arguments_of_members_are_doubt() {
 fn an_argument_and_a_key_are_no_variables() {
     let text = "old = 10\nfoo = dict(old=old)\nprint(foo['old'])\n";
     at(&[("a.py", text)], ("a.py", 1, 1), Ok(&[("a.py", "new = 10\nfoo = dict(old=new)\nprint(foo['old'])\n")]));
-    for use_of in ["foo.update(vars(m))\n", "exec(s, foo)\n", "foo = globals()\n", "foo = m.__dict__\n"] {
+    for use_of in ["import a\nfoo.update(vars(a))\n", "exec(s, foo)\n", "foo = globals()\n", "foo = m.__dict__\n"] {
         at(&[("a.py", &format!("{text}{use_of}"))], ("a.py", 1, 1), Err("a string names it"));
     }
     at(&[("a.py", "old = 10\nprint(globals()['old'])\n")], ("a.py", 1, 1), Err("a string names it"));
@@ -332,17 +332,29 @@ fn nonlocal_variables_and_class_patterns_of_python_are_followed() {
 #[test]
 fn data_of_python_is_no_name_unless_code_may_look_it_up() {
     let own = "def old():\n    return 1\n";
-    for data in
-        ["print(\"old\")\n", "x = {\"old\": 1}\n", "if x == \"old\": pass\n", "x.get(\"old\")\n", "y = [\"old\"]\n"]
-    {
+    for data in [
+        "print(\"old\")\n",
+        "getattr(self, \"old\")\n",
+        "x.set(y, \"old\")\n",
+        "x = {\"old\": 1}\n",
+        "if x == \"old\": pass\n",
+        "x.get(\"old\")\n",
+        "y = [\"old\"]\n",
+    ] {
         let expected = [("a.py", "def new():\n    return 1\n")];
         at(&[("a.py", own), ("b.py", data)], ("a.py", 1, 5), Ok(&expected));
-        for reader in ["getattr(m, x)\n", "f.__name__\n", "import a\nregister(a.old)\n", "globals()[x]\n"] {
+        for reader in [
+            "import a\ngetattr(a, x)\n",
+            "load(\"a\")\n",
+            "f.__name__\n",
+            "import a\nregister(a.old)\n",
+            "globals()[x]\n",
+        ] {
             at(&[("a.py", own), ("b.py", data), ("c.py", reader)], ("a.py", 1, 5), Err("a string names it"));
         }
         at(&[("a.py", &format!("@app\n{own}")), ("b.py", data)], ("a.py", 2, 5), Err("a string names it"));
     }
-    for call in ["relationship(\"old\")\n", "f(**{\"old\": 1})\n", "__all__ = [\"old\"]\n"] {
+    for call in ["ForwardRef(\"old\")\n", "getattr(f(), \"old\")\n", "__all__ = [\"old\"]\n"] {
         at(&[("a.py", own), ("b.py", call)], ("a.py", 1, 5), Err("a string names it"));
     }
 }
