@@ -1,5 +1,7 @@
 //! Names that code builds while it runs: `getattr(self, "visit_" + kind)` and the like.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use tree_sitter::Node;
 
 use super::word;
@@ -174,11 +176,55 @@ pub fn may_look_up(language: Language, text: &str) -> bool {
     }
 }
 
-/// True if a file looks up names that it builds, and a name is one that it may build.
-pub fn builds(language: Language, tree: &Tree, text: &str, name: &str) -> bool {
+/// True if a file of Python may list names, so that it has to be parsed.
+pub fn may_list(text: &str) -> bool {
+    LISTING.iter().chain(HOLDING).chain(&["globals"]).any(|word| text.contains(word))
+}
+
+/// True if a file of Python that lists names chooses some of them by a test that only one of two names passes.
+pub fn chooses(tree: &Tree, text: &str, (from, to): (&str, &str)) -> bool {
     let root = tree.root();
-    let root = root.get_inner_node();
-    let mut open = vec![root];
+    let mut open = vec![root.get_inner_node()];
+    while let Some(node) = open.pop() {
+        let is_test = match node.kind() {
+            kind if CALLS.contains(&kind) => passes(node, text, from) != passes(node, text, to),
+            // `name[:3] == "on_"`
+            "string_content" => {
+                let affix = &text[node.byte_range()];
+                affix.ends_with('_') && from.starts_with(affix) != to.starts_with(affix)
+                    || affix.starts_with('_') && from.ends_with(affix) != to.ends_with(affix)
+            }
+            _ => false,
+        };
+        if is_test {
+            return true;
+        }
+        open.extend(node.children(&mut node.walk()));
+    }
+    false
+}
+
+/// True if a call may be a test that a name passes, as `name.startswith("on_")` is.
+fn passes(call: Node<'_>, text: &str, name: &str) -> bool {
+    let of = |node: Option<Node<'_>>| node.map_or("", |node| &text[node.byte_range()]);
+    let method = of(call.child_by_field_name("function")).rsplit('.').next().unwrap_or_default();
+    let affix = |fits: &dyn Fn(&str) -> bool| {
+        let mut parts = of(call.child_by_field_name("arguments")).split(['"', '\'']).skip(1).step_by(2);
+        parts.any(|affix| !affix.is_empty() && fits(affix))
+    };
+    match method {
+        "endswith" => affix(&|affix| name.ends_with(affix)),
+        "isupper" => name == name.to_uppercase(),
+        "islower" => name == name.to_lowercase(),
+        "startswith" => affix(&|affix| name.starts_with(affix)),
+        _ => false,
+    }
+}
+
+/// True if a file looks up names that it builds, and may build one of some names.
+pub fn builds(language: Language, tree: &Tree, text: &str, names: &BTreeSet<String>) -> bool {
+    let root = tree.root();
+    let (mut open, mut looked_up, mut values) = (vec![root.get_inner_node()], Vec::new(), Values::new());
     while let Some(node) = open.pop() {
         let sought = match (language, node.kind()) {
             (Language::Python, kind) if CALLS.contains(&kind) => argument(node, text),
@@ -187,12 +233,41 @@ pub fn builds(language: Language, tree: &Tree, text: &str, name: &str) -> bool {
             }
             _ => None,
         };
-        if sought.is_some_and(|sought| builds_it(root, sought, (text, name), DEEPEST)) {
-            return true;
+        looked_up.extend(sought);
+        let field = match node.kind() {
+            "assignment" | "assignment_expression" | "augmented_assignment" => Some(("left", "right")),
+            "variable_declarator" => Some(("name", "value")),
+            _ => None,
+        };
+        let of = |field: &str| node.child_by_field_name(field).map(|node| &text[node.byte_range()]);
+        if let Some((name, value)) = field.and_then(|(name, value)| Some((of(name)?, of(value)?))) {
+            values.entry(name).or_default().insert(value);
         }
         open.extend(node.children(&mut node.walk()));
     }
-    false
+    let mut known = BTreeSet::new();
+    let looked_up: BTreeSet<&str> = looked_up.into_iter().map(|node| &text[node.byte_range()]).collect();
+    looked_up.into_iter().any(|sought| builds_one(sought, names, &values, (&mut known, DEEPEST)))
+}
+
+/// The texts of the values that a file assigns to a name.
+type Values<'t> = BTreeMap<&'t str, BTreeSet<&'t str>>;
+
+/// True if the text of an expression may be one of some names. The values of a variable are those that its file assigns to it.
+fn builds_one<'t>(
+    sought: &'t str,
+    names: &BTreeSet<String>,
+    values: &Values<'t>,
+    (known, depth): (&mut BTreeSet<(&'t str, usize)>, usize),
+) -> bool {
+    if !known.insert((sought, depth)) {
+        return false;
+    }
+    if !sought.chars().all(word::continues) {
+        return names.iter().any(|name| fits(sought, name));
+    }
+    let mut of_variable = values.get(sought).into_iter().flatten();
+    depth > 0 && of_variable.any(|value| builds_one(value, names, values, (known, depth - 1)))
 }
 
 /// The argument of a call that names a member.
@@ -201,32 +276,6 @@ fn argument<'t>(call: Node<'t>, text: &str) -> Option<Node<'t>> {
     let called = called.rsplit('.').next().unwrap_or_default();
     let (_, at) = LOOKING_UP.iter().find(|(name, _)| *name == called)?;
     call.child_by_field_name("arguments")?.named_child(*at)
-}
-
-/// True if the text of an expression may be a name. The values of a variable are those that its file assigns to it.
-fn builds_it(root: Node<'_>, sought: Node<'_>, (text, name): (&str, &str), depth: usize) -> bool {
-    let own = &text[sought.byte_range()];
-    if sought.kind() != "identifier" {
-        return fits(own, name);
-    }
-    let mut open = vec![root];
-    while let Some(node) = open.pop() {
-        let field = match node.kind() {
-            "assignment" | "assignment_expression" | "augmented_assignment" => Some(("left", "right")),
-            "variable_declarator" => Some(("name", "value")),
-            _ => None,
-        };
-        let of = |field: &str| node.child_by_field_name(field);
-        let value = field.filter(|(left, _)| of(left).is_some_and(|left| text[left.byte_range()] == *own));
-        if let Some(value) = value.and_then(|(_, right)| of(right))
-            && depth > 0
-            && builds_it(root, value, (text, name), depth - 1)
-        {
-            return true;
-        }
-        open.extend(node.children(&mut node.walk()));
-    }
-    false
 }
 
 /// True if an expression has a string that something else is added to, and the name begins or ends with that string.
@@ -261,7 +310,8 @@ mod tests {
     use crate::code::tree;
 
     fn of(language: Language, text: &str, name: &str) -> bool {
-        builds(language, &tree::parse(language, text, &|| Ok(())).unwrap(), text, name)
+        let names = BTreeSet::from([name.to_owned()]);
+        builds(language, &tree::parse(language, text, &|| Ok(())).unwrap(), text, &names)
     }
 
     #[test]

@@ -76,8 +76,10 @@ impl Rules for Python {
         may_declare && declares(scope, "global_statement", name, text)
     }
 
+    /// A class within a class sees no more of the outer one than a function does.
     fn is_function(&self, node: Node<'_>) -> bool {
-        matches!(node.kind(), "function_definition" | "lambda") || COMPREHENSIONS.contains(&node.kind())
+        matches!(node.kind(), "class_definition" | "function_definition" | "lambda")
+            || COMPREHENSIONS.contains(&node.kind())
     }
 
     fn obstacle(&self, text: &str, name: &str, scope: Node<'_>) -> Option<&'static str> {
@@ -86,17 +88,18 @@ impl Rules for Python {
         let may_find = |call: &&str| {
             let begins = |at: usize| !within[..at].ends_with(|c: char| word::continues(c) || c == '.');
             let found = |at: usize| looked_up(&within[at + call.len()..], name);
-            let reaches = |at: usize| reaches(scope, call, range.start + at);
+            let reaches = |at: usize| reaches(scope, call, range.start + at, text);
             within.match_indices(*call).any(|(at, _)| begins(at) && found(at) && reaches(at))
         };
         if ["locals()", "globals()", "vars()", "eval(", "exec("].iter().any(may_find) {
             return Some("its scope looks names up as texts");
         }
-        name.starts_with("__").then_some("names with two underscores have a meaning of their own")
+        (name.starts_with("__") || is_mangled(name)).then_some("names with two underscores have a meaning of their own")
     }
 
     fn objection(&self, _: &str, to: &str) -> Option<&'static str> {
-        to.starts_with("__").then_some("within a class, a name with two underscores is another name")
+        let is_another = to.starts_with("__") || is_mangled(to);
+        is_another.then_some("within a class, a name with two underscores is another name")
     }
 
     fn in_text<'t>(&self, node: Node<'t>, place: &Range<usize>, text: &str) -> Option<Role<'t>> {
@@ -158,12 +161,14 @@ fn looked_up(after: &str, name: &str) -> bool {
 }
 
 /// True if a call at a byte may see the names of a scope: `locals()` sees those of its own function and of functions around it.
-fn reaches(scope: Node<'_>, call: &str, at: usize) -> bool {
+fn reaches(scope: Node<'_>, call: &str, at: usize, text: &str) -> bool {
+    let node = root(scope).descendant_for_byte_range(at, at).filter(|node| node.kind() == "identifier");
+    let Some(node) = node else { return false };
     match call {
         "globals()" => scope.kind() == "module",
         "locals()" | "vars()" => {
             let is_function = scope.kind() != "module" && scope.kind() != "class_definition";
-            let Some(mut node) = root(scope).descendant_for_byte_range(at, at) else { return true };
+            let mut node = node;
             // Default values, decorators and base classes belong to the scope around.
             while let Some(parent) = node.parent() {
                 let is_scope =
@@ -175,17 +180,38 @@ fn reaches(scope: Node<'_>, call: &str, at: usize) -> bool {
             }
             true
         }
-        _ => true,
+        // `eval` and `exec` may have names of their own.
+        _ => {
+            let arguments = node.parent().and_then(|call| call.child_by_field_name("arguments"));
+            let names = arguments.and_then(|arguments| arguments.named_child(1)).map(|names| text_of(names, text));
+            names.is_none_or(|names| REACHED.iter().any(|way| names.contains(way)))
+        }
     }
 }
 
-/// The scope that binds names which are assigned at a node.
+/// Ways to the names of a module or a function.
+const REACHED: &[&str] = &["__dict__", "__globals__", "globals", "locals", "vars"];
+
+/// True for `_Class__name`, which the class itself writes as `__name`.
+fn is_mangled(name: &str) -> bool {
+    let rest = name.strip_prefix('_').and_then(|rest| rest.trim_start_matches('_').split_once("__"));
+    rest.is_some_and(|(class, name)| !class.is_empty() && !name.is_empty() && !name.ends_with("__"))
+}
+
+/// The scope that binds names which are assigned at a node. Default values, annotations and base classes belong to the one around.
 fn scope<'t>(node: Node<'t>, skips_comprehensions: bool) -> Node<'t> {
-    let is_scope = |n: Node<'t>| {
-        matches!(n.kind(), "function_definition" | "class_definition" | "lambda" | "module")
-            || !skips_comprehensions && COMPREHENSIONS.contains(&n.kind())
-    };
-    around(node, is_scope).unwrap_or_else(|| root(node))
+    let mut child = node;
+    while let Some(parent) = child.parent() {
+        let is_scope = match parent.kind() {
+            "function_definition" | "class_definition" | "lambda" => is_field(parent, child, "body"),
+            kind => kind == "module" || !skips_comprehensions && COMPREHENSIONS.contains(&kind),
+        };
+        if is_scope {
+            return parent;
+        }
+        child = parent;
+    }
+    root(node)
 }
 
 /// The declaration of a name that is assigned at a node.
@@ -425,14 +451,37 @@ fn parameter<'t>(node: Node<'t>, text: &str) -> Option<Role<'t>> {
         at: called.start_byte(),
         is_member: class.is_some() && called.id() == own.id(),
     });
-    let is_decorated = function.parent().is_some_and(|above| above.kind() == "decorated_definition");
-    if is_decorated || name.starts_with("test") || name.starts_with("pytest_") {
+    if !passes_on(function, text) || name.starts_with("test") || name.starts_with("pytest_") {
         declaration.obstacle = Some("a decorator or a test runner may name the parameter");
     }
     if has_twin(function, text_of(node, text), text) {
         declaration.obstacle = Some("another declaration of its function may take the argument");
     }
     Some(Role::Declares(declaration))
+}
+
+/// Decorators whose functions take the arguments of the decorated ones, and name none of them.
+const PASSING_ON: &[&str] = &[
+    "abstractmethod",
+    "asynccontextmanager",
+    "cache",
+    "classmethod",
+    "contextmanager",
+    "final",
+    "lru_cache",
+    "override",
+    "staticmethod",
+];
+
+/// True if every decorator of a function takes its arguments as they are.
+fn passes_on(function: Node<'_>, text: &str) -> bool {
+    let Some(decorated) = function.parent().filter(|above| above.kind() == "decorated_definition") else { return true };
+    let mut cursor = decorated.walk();
+    let mut decorators = decorated.children(&mut cursor).filter(|child| child.kind() == "decorator");
+    decorators.all(|decorator| {
+        let path = text_of(decorator, text).trim_start_matches('@').split('(').next().unwrap_or_default();
+        PASSING_ON.contains(&path.trim().rsplit('.').next().unwrap_or_default())
+    })
 }
 
 /// True if the scope of a function declares it again, in a form that takes an argument of that name. `__new__` and `__init__` of a

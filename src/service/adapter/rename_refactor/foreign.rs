@@ -12,7 +12,7 @@ use super::{
     world::World,
 };
 use crate::contract::Finding;
-use base::{error::Error, language::Language, path::RepoPath};
+use base::{error::Error, language::Language, path::RepoPath, text::counted};
 use format::name::{
     facts::{Group, Kind, Reach},
     token::Class,
@@ -43,7 +43,7 @@ const REFLECTING: &[(Family, &[&str])] = &[
         &[
             "callback.name",
             "cls.name",
-            "constructor.name",
+            CONSTRUCTOR,
             "ctor.name",
             "factory.name",
             "fn.name",
@@ -54,6 +54,9 @@ const REFLECTING: &[(Family, &[&str])] = &[
         ],
     ),
 ];
+
+/// The word of scripts that reads the name of what made an object.
+const CONSTRUCTOR: &str = "constructor.name";
 
 /// Words of scripts that read the text of a function, with the names of its parameters.
 const UNBUILDING: &[&str] = &[
@@ -67,7 +70,7 @@ const UNBUILDING: &[&str] = &[
 ];
 
 /// The endings of files that hold data.
-const DATA: &[&str] = &["csv", "json", "jsonl", "toml", "xml", "yaml", "yml"];
+const DATA: &[&str] = &["cfg", "csv", "ini", "json", "jsonl", "toml", "tsv", "txt", "xml", "yaml", "yml"];
 
 /// Refuses what code may read of a declaration: the name of a class or a function that scripts have as data too, the name of a class
 /// that a decorator gets, and the names of parameters.
@@ -135,13 +138,63 @@ fn built_of(world: &World<'_>, family: Family, refusal: &mut Refusal) -> Result<
 
 /// True if code of a family reads the names of functions and types.
 fn reflects(world: &World<'_>, family: Family) -> Result<bool, Error> {
-    holds(world, family, REFLECTING.iter().find(|(of, _)| *of == family).map_or(&[][..], |(_, words)| words))
+    Ok(world
+        .map_files(family, &|_, bytes| Ok(reads(bytes, family, world.change.from).is_some()))?
+        .into_iter()
+        .any(|(_, reads)| reads))
+}
+
+/// The place at which code of a family reads the names of functions and types. A comparison with a text tells no other name.
+fn reads(bytes: &[u8], family: Family, name: &str) -> Option<usize> {
+    let words = REFLECTING.iter().find(|(of, _)| *of == family).map_or(&[][..], |(_, words)| words);
+    // What is constructed has a capital letter.
+    let words = words.iter().filter(|word| **word != CONSTRUCTOR || name.starts_with(char::is_uppercase));
+    let is_read = |end: usize| {
+        let rest = bytes[end..].trim_ascii_start();
+        let operand = rest.strip_prefix(b"!=").or(rest.strip_prefix(b"=="));
+        let operand = operand.map(|operand| operand.strip_prefix(b"=").unwrap_or(operand).trim_ascii_start());
+        let text = operand.filter(|operand| operand.starts_with(b"'") || operand.starts_with(b"\""));
+        text.is_none_or(|text| text[1..].starts_with(name.as_bytes()))
+    };
+    let found =
+        words.filter_map(|word| memchr::memmem::find_iter(bytes, word.as_bytes()).find(|at| is_read(at + word.len())));
+    found.min()
+}
+
+/// Tells of code that reads the names of functions and types: what it shows or keeps may change with a name.
+pub(super) fn shown(world: &World<'_>, (home, group): (&Page, &Group), places: &mut Places) -> Result<(), Error> {
+    if !group.kind.has_name() {
+        return Ok(());
+    }
+    let (family, name) = (home.family(), world.change.from);
+    let line_of = |bytes: &[u8]| {
+        let at = reads(bytes, family, name)?;
+        Some(1 + memchr::memchr_iter(b'\n', &bytes[..at]).count() as u64)
+    };
+    let read = world.map_files(family, &|_, bytes: &[u8]| Ok(line_of(bytes)))?;
+    let mut found = read.into_iter().filter_map(|(path, line)| Some((path, line?)));
+    let Some((path, line)) = found.next() else { return Ok(()) };
+    let more = match found.count() {
+        0 => String::new(),
+        more => format!(", as {} do", counted(more, "more file")),
+    };
+    let reason = format!("it reads the names of functions or types{more}, and may show or keep this one");
+    let (place, kind, candidates) = (String::new(), "mention".to_owned(), Vec::new());
+    places.mentions.push(Finding { path, line: Some(line), place, kind, reason, candidates });
+    Ok(())
 }
 
 /// True if a file of a family has one of some texts.
 fn holds(world: &World<'_>, family: Family, words: &[&str]) -> Result<bool, Error> {
     let has_one = |bytes: &[u8]| words.iter().any(|word| memchr::memmem::find(bytes, word.as_bytes()).is_some());
     Ok(world.map_files(family, &|_, bytes| Ok(has_one(bytes)))?.into_iter().any(|(_, has_one)| has_one))
+}
+
+/// The place at which a text has a name in quotes, in small letters.
+fn folded(text: &str, name: &str) -> Option<Range<usize>> {
+    let small = name.to_ascii_lowercase();
+    let at = text.find(&format!("\"{small}\""))? + 1;
+    Some(at..at + small.len())
 }
 
 /// True if a word stands between quotes.
@@ -155,6 +208,10 @@ fn is_quoted(text: &str, at: &Range<usize>) -> bool {
 enum Named {
     /// Code that is not read.
     Code,
+    /// A word of data.
+    Data,
+    /// A text in quotes, in small letters.
+    Folded,
     /// A path of the module and the name.
     Path,
     /// A text in quotes.
@@ -166,9 +223,11 @@ enum Named {
 }
 
 /// Refuses files that may name the symbol, and lists files that mention its name. A local one is only known to code that reads names.
+/// `looks_up` tells if code may look the symbol up by a name that it reads.
 pub(super) fn judge(
     world: &World<'_>,
     (home, reach, mentions): (&Page, &Reach, Mentions),
+    looks_up: &dyn Fn() -> Result<bool, Error>,
     (places, refusal): (&mut Places, &mut Refusal),
 ) -> Result<(), Error> {
     let family = home.family();
@@ -190,29 +249,40 @@ pub(super) fn judge(
         if !ctx.view.read_into(path, LARGEST, buffer).is_ok_and(|stamp| stamp.is_some()) {
             return Ok(Some((Named::Unread, 1)));
         }
-        if !word.is_in(buffer) {
+        let is_data = DATA.contains(&path.rsplit('.').next().unwrap_or_default());
+        if !word.is_in(buffer) && !is_data {
             return Ok(None);
         }
         let text = &*String::from_utf8_lossy(buffer);
         let places = word.places(Language::TypeScript, text);
-        let path_at = places.iter().find(|at| is_path(text, at, &module, (family, separators)));
-        let is_data = DATA.contains(&path.rsplit('.').next().unwrap_or_default());
+        let folded_at = folded(text, from).filter(|_| is_data && places.is_empty());
+        let is_code = |at: &&Range<usize>| !is_prose(path, &text[..at.start]);
+        let path_at = places.iter().filter(is_code).find(|at| is_path(text, at, &module, (family, separators)));
         let quoted_at = places.iter().find(|at| is_data && is_quoted(text, at));
         let named = match (is_unread(path), path_at, quoted_at) {
             (true, ..) => Named::Code,
             (false, Some(_), _) => Named::Path,
             (false, None, Some(_)) => Named::Quoted,
+            (false, None, None) if folded_at.is_some() => Named::Folded,
+            (false, None, None) if is_data => Named::Data,
             (false, None, None) => Named::Word,
         };
-        let at = path_at.or(quoted_at).or(places.first()).map(|at| at.start);
+        let at = path_at.or(quoted_at).or(places.first()).or(folded_at.as_ref()).map(|at| at.start);
         Ok::<_, Error>(at.map(|at| (named, 1 + text[..at].matches('\n').count() as u64)))
     });
     let found = found.into_iter().collect::<Result<Vec<_>, Error>>()?;
-    let has_data = found.iter().flatten().any(|(named, _)| *named == Named::Quoted);
-    let reflects = has_data && reflects(world, family)?;
+    let has = |kinds: &[Named]| found.iter().flatten().any(|(named, _)| kinds.contains(named));
+    let looks_up = has(&[Named::Data, Named::Quoted]) && looks_up()?;
+    let reflects = looks_up || has(&[Named::Folded, Named::Quoted]) && reflects(world, family)?;
     for (path, found) in paths.iter().zip(found) {
         let Some((named, line)) = found else { continue };
-        let named = if named == Named::Quoted && !reflects { Named::Word } else { named };
+        let named = match named {
+            Named::Data if looks_up => Named::Quoted,
+            Named::Folded | Named::Quoted if reflects => Named::Quoted,
+            Named::Folded => continue,
+            Named::Data | Named::Quoted => Named::Word,
+            named => named,
+        };
         if *reach == Reach::Local && named != Named::Quoted {
             continue;
         }
@@ -236,8 +306,8 @@ impl Named {
         match self {
             Named::Code => "its scripts are not read, and it has the name".to_owned(),
             Named::Path => format!("it names `{name}` of its module, and no engine reads it"),
-            Named::Quoted => format!("it has `{name}` as data, and code reads the names of functions or types"),
-            Named::Word => format!("it mentions `{name}`, and no engine reads it"),
+            Named::Quoted => format!("it has `{name}` as data, and code reads names or looks them up"),
+            Named::Data | Named::Folded | Named::Word => format!("it mentions `{name}`, and no engine reads it"),
             Named::Unread => format!("it can't be read, and may name `{name}`"),
         }
     }
@@ -299,6 +369,19 @@ fn refuse(
         }
     }
     Ok(())
+}
+
+/// True if a document ends in prose, which runs nothing: outside of its blocks of code, or in a list of changes.
+fn is_prose(path: &str, before: &str) -> bool {
+    let (stem, ending) = path.rsplit('/').next().and_then(|file| file.rsplit_once('.')).unwrap_or((path, ""));
+    if !matches!(ending, "md" | "mdx" | "rst" | "txt") {
+        return false;
+    }
+    let stem = stem.to_ascii_uppercase();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let is_indented = line.starts_with("    ") || line.starts_with('\t') || ending == "rst" && line.starts_with("  ");
+    let is_fenced = before.lines().filter(|line| line.trim_start().starts_with("```")).count() % 2 == 1;
+    ["CHANGE", "HISTORY", "NEWS", "RELEASE"].iter().any(|of| stem.starts_with(of)) || !is_indented && !is_fenced
 }
 
 fn last(path: &str) -> String {

@@ -75,12 +75,18 @@ pub(super) fn texts(page: &Page, sought: Sought) -> impl Iterator<Item = &Token>
         })
     };
     let strings = page.tokens.iter().filter(|token| token.class == Class::Strings);
-    let tests = [looks_like_code, shows, is_program];
+    let tests = [looks_like_code, shows, is_program, is_listed];
     let is_parameter = matches!(sought, Sought::Called | Sought::Parameter);
     let may_name = move |token: &&Token| {
         tests.iter().any(|test| test(&page.text, token)) || is_parameter && is_key(&page.text, token)
     };
     strings.filter(move |token| may_name(token) && !is_code(token))
+}
+
+/// True if a string is split into the names that a module of Python exports, as in `__all__ = "a b".split()`.
+fn is_listed(text: &str, word: &Token) -> bool {
+    let before = text[..word.around.start].trim_end_matches(|c: char| c.is_whitespace() || "([=+\"'".contains(c));
+    before.ends_with("__all__")
 }
 
 /// True if a string has a word in quotes, as JSON has keys.
@@ -217,6 +223,8 @@ pub(super) fn named_by_texts(world: &World<'_>, comments: Comments, refusal: &mu
         for token in &page.tokens {
             let what = match token.class {
                 Class::Strings if is_in_attribute(&page.text[..token.range.start]) => "an attribute names it by a text",
+                // A member is no item.
+                Class::Comments if page.text[..token.range.start].ends_with('.') => continue,
                 Class::Comments if comments != Comments::All(true) && is_example(&page.text, token) => EXAMPLE,
                 Class::Code | Class::Comments | Class::Strings => continue,
             };
@@ -264,10 +272,15 @@ pub(super) fn asserted(world: &World<'_>, places: &Places, refusal: &mut Refusal
     Ok(())
 }
 
-/// True if a text ends within an attribute.
+/// Attributes whose texts are for people.
+const MESSAGES: &[&str] = &["deprecated", "must_use", "reason = "];
+
+/// True if a text ends within an attribute that may name something.
 fn is_in_attribute(before: &str) -> bool {
     let begin = [before.rfind("#["), before.rfind("#![")].into_iter().flatten().max();
-    begin.is_some_and(|begin| before[begin..].matches('[').count() > before[begin..].matches(']').count())
+    let is_open = |begin: usize| before[begin..].matches('[').count() > before[begin..].matches(']').count();
+    let is_message = |begin: usize| MESSAGES.iter().any(|message| before[begin..].contains(message));
+    begin.is_some_and(|begin| is_open(begin) && !is_message(begin))
 }
 
 /// True if a word stands in a fenced code block of a doc comment.
@@ -332,6 +345,22 @@ pub(super) fn computes(world: &World<'_>, sought: built::Sought) -> Result<bool,
     Ok(read.into_iter().any(|(_, computes)| computes))
 }
 
+/// Refuses a new name that code of Python which lists names would choose, if it doesn't choose the old one, or the other way round.
+pub(super) fn chosen(world: &World<'_>, refusal: &mut Refusal) -> Result<(), Error> {
+    let names = world.names();
+    let read = world.map_files(Family::Python, &|_: &RepoPath, bytes: &[u8]| {
+        let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| built::may_list(text)) else {
+            return Ok(false);
+        };
+        let tree = tree::parse(Language::Python, text, &|| world.deadline.check(world.ctx))?;
+        Ok(built::chooses(&tree, text, names))
+    })?;
+    for (path, _) in read.into_iter().filter(|(_, chooses)| *chooses) {
+        refusal.add_file(&path, (TAKEN, "it lists names, and chooses one of the two by its form"))?;
+    }
+    Ok(())
+}
+
 /// The files that look up names which they build, and that may build one of these.
 pub(super) fn building(world: &World<'_>, family: Family, names: &BTreeSet<String>) -> Result<Vec<RepoPath>, Error> {
     let read = world.map_files(family, &|path: &RepoPath, bytes: &[u8]| {
@@ -339,7 +368,7 @@ pub(super) fn building(world: &World<'_>, family: Family, names: &BTreeSet<Strin
         let text = std::str::from_utf8(bytes).ok().filter(|text| built::may_look_up(language, text));
         let Some(text) = text else { return Ok(false) };
         let tree = tree::parse(language, text, &|| world.deadline.check(world.ctx))?;
-        Ok(names.iter().any(|name| built::builds(language, &tree, text, name)))
+        Ok(built::builds(language, &tree, text, names))
     })?;
     Ok(read.into_iter().filter(|(_, is_one)| *is_one).map(|(path, _)| path).collect())
 }

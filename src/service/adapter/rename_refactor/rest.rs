@@ -71,6 +71,7 @@ impl Shared<'_, '_> {
                 // A module has what it exports, and no global thing.
                 Meaning::Member if self.is_global => None,
                 Meaning::Member => self.is_passed_on(page.family())?.then_some(NAMESPACE),
+                Meaning::Keyword(called) if called.name == "multiple" => Some("`patch.multiple` names members so"),
                 Meaning::Free | Meaning::Keyword(_) | Meaning::Unclear(_) => None,
             };
             if let Some(reason) = doubt {
@@ -119,7 +120,8 @@ impl Shared<'_, '_> {
             Family::Python => self.of_stars((home, group), refusal),
             Family::Script if !self.is_global => {
                 self.twins(home, group.declared, refusal)?;
-                for (path, facts) in self.values()? {
+                // Types are no members at run time.
+                for (path, facts) in self.values()?.iter().filter(|_| group.kind != Kind::Type) {
                     if self.is_loaded(path, &facts.indexed, &mut BTreeSet::new())? {
                         refusal.add_file(path, (UNKNOWN, INDEXED))?;
                     }
@@ -243,6 +245,40 @@ impl Shared<'_, '_> {
         Ok(all)
     }
 
+    /// Refuses modules of Python with the new name, and files that put other modules in the place of a home, or that read its text.
+    pub(super) fn of_modules(&self, home: &Page, refusal: &mut Refusal) -> Result<(), Error> {
+        let (names, paths) = (self.module_paths()?, self.world.paths()?);
+        let to = self.world.change.to;
+        for package in self.homes.iter().filter_map(|home| home.strip_suffix("__init__.py")) {
+            let (file, below) = (format!("{package}{to}.py"), format!("{package}{to}/"));
+            if paths.range(below.clone()..).next().is_some_and(|path| path.starts_with(&below)) || paths.contains(&file)
+            {
+                refusal.add_lasting(home, 0, (TAKEN, "its package has a module of the new name"));
+            }
+        }
+        let read = self.world.map_files(Family::Python, &|_: &RepoPath, bytes: &[u8]| {
+            let text = std::str::from_utf8(bytes).unwrap_or_default();
+            let mut named = names.iter().filter(|name| text.contains(name.as_str())).peekable();
+            let is_replaced = text.contains("sys.modules") && named.peek().is_some();
+            Ok((is_replaced, named.any(|name| name.contains(".py"))))
+        })?;
+        for (path, (is_replaced, is_read)) in read {
+            if is_replaced {
+                refusal.add_file(&path, (UNKNOWN, "it may put another module in the place of this one"))?;
+            }
+            let page = self.world.page(&path).filter(|_| is_read);
+            let strings = page.into_iter().flat_map(|page| page.tokens.iter().map(move |token| (page, token)));
+            for (page, token) in strings.filter(|(_, token)| token.class == Class::Strings) {
+                refusal.add_text(
+                    page,
+                    token.range.start,
+                    "a string has it, and the file names the one that declares it",
+                );
+            }
+        }
+        Ok(())
+    }
+
     fn of_group(&self, page: &Page, facts: &Facts, group: &Group) -> Result<Option<&'static str>, Error> {
         let ways = group.obstacle.as_ref().filter(|obstacle| obstacle.reason == SEVERAL_WAYS);
         if ways.is_some() && !matches!(group.reach, Reach::Local | Reach::Named(_)) {
@@ -323,6 +359,8 @@ impl Shared<'_, '_> {
             }
             Some(Export::From(next)) => self.of_member(&file, next, depth + 1),
             Some(Export::Own) if facts.groups.iter().any(|group| group.kind == Kind::Import) => Ok(Some(NAMESPACE)),
+            // No module is a class, a function or an enumeration.
+            Some(Export::Own) if facts.groups.iter().any(is_no_module) => Ok(None),
             Some(Export::Own) | None => may_hold(),
         }
     }
@@ -395,6 +433,10 @@ fn may_hold(text: &str) -> bool {
 fn module_name(path: &str) -> Option<&str> {
     let stem = path.strip_suffix(".py")?;
     stem.strip_suffix("/__init__").unwrap_or(stem).rsplit('/').next()
+}
+
+fn is_no_module(group: &Group) -> bool {
+    group.reach == Reach::Exported && matches!(group.kind, Kind::Class | Kind::Function | Kind::Type)
 }
 
 fn exports(facts: Option<&Facts>) -> bool {

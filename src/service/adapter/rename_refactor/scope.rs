@@ -16,6 +16,7 @@ use super::{
 };
 use base::error::Error;
 use format::name::{
+    built,
     facts::{Facts, Form, Group, Loose, Meaning, Origin, Reach},
     token::Class,
 };
@@ -90,7 +91,12 @@ impl Search<'_, '_> {
         }
         foreign::read_back(world, (page, group), &mut self.refusal)?;
         if group.kind.has_name() {
-            foreign::judge(world, (page, &Reach::Local, self.mentions), (&mut self.places, &mut self.refusal))?;
+            foreign::judge(
+                world,
+                (page, &Reach::Local, self.mentions),
+                &|| Ok(false),
+                (&mut self.places, &mut self.refusal),
+            )?;
         }
         if let Reach::Named(owner) = &group.reach {
             let is_called = argument::judge(world, (page, owner), (&mut self.places, &mut self.refusal))?;
@@ -134,7 +140,12 @@ impl Search<'_, '_> {
         let home = page(world, path)?;
         items::judge(world, (path, declared), (&mut self.places, &mut self.refusal))?;
         lookup::named_by_texts(world, self.comments, &mut self.refusal)?;
-        foreign::judge(world, (home, &Reach::Exported, self.mentions), (&mut self.places, &mut self.refusal))?;
+        foreign::judge(
+            world,
+            (home, &Reach::Exported, self.mentions),
+            &|| Ok(false),
+            (&mut self.places, &mut self.refusal),
+        )?;
         foreign::generated(world, &mut self.refusal)?;
         self.read_again()
     }
@@ -157,7 +168,8 @@ impl Search<'_, '_> {
         for path in lookup::building(world, Family::Python, &BTreeSet::from([world.change.from.to_owned()]))? {
             self.refusal.add_file(&path, (UNKNOWN, lookup::BUILT))?;
         }
-        Ok(())
+        lookup::chosen(world, &mut self.refusal)?;
+        shared.of_modules(home.0, &mut self.refusal)
     }
 
     /// A binding that other files name.
@@ -187,8 +199,8 @@ impl Search<'_, '_> {
         }
         lookup::collected(world, (home, group), &mut self.refusal);
         foreign::read_back(world, (home, group), &mut self.refusal)?;
+        foreign::shown(world, (home, group), &mut self.places)?;
         let is_global = group.reach == Reach::Global;
-        foreign::judge(world, (home, &group.reach, self.mentions), (&mut self.places, &mut self.refusal))?;
         // Python passes on what it imports, so that more files may name it then.
         let mut homes = BTreeSet::from([path.to_owned()]);
         loop {
@@ -205,6 +217,11 @@ impl Search<'_, '_> {
         let shared =
             Shared { world, home, homes: &homes, is_global, passed_on: OnceCell::new(), values: OnceCell::new() };
         shared.judge_world((home, group), &mut self.refusal)?;
+        let looks_up = || {
+            let sought = built::Sought { of_values: true, has_name: false };
+            Ok(family == Family::Python && shared.is_passed_on(family)? && lookup::computes(world, sought)?)
+        };
+        foreign::judge(world, (home, &group.reach, self.mentions), &looks_up, (&mut self.places, &mut self.refusal))?;
         if family == Family::Python {
             self.named((home, group), &shared)?;
         }
