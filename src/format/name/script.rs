@@ -66,8 +66,14 @@ pub fn facts(path: &str, text: &str, change: Change<'_>, tokens: &[Range<usize>]
     Ok(facts)
 }
 
+/// The end of the path of a module of which code computes the rest.
+pub const ANY: char = '*';
+
 /// The module that stands for members of the global object.
 pub const GLOBAL: &str = "globalThis";
+
+/// The module that stands for members of things of the file itself, which are no modules.
+pub const OWN: &str = "this";
 
 /// Names of the global object.
 const GLOBALS: &[&str] = &["frames", "global", "globalThis", "parent", "self", "top", "window"];
@@ -171,6 +177,15 @@ impl<'s, 'a> File<'s, 'a> {
             AstKind::StaticMemberExpression(member) if member.property.name == from => {
                 match member.object.get_inner_expression() {
                     Expression::Identifier(object) => self.note_member(object, member.property.span, notes),
+                    // `m.Enumeration.name`
+                    Expression::StaticMemberExpression(owner) => {
+                        if let Expression::Identifier(object) = &owner.object
+                            && let Some(Ok(module)) = self.imported(object.reference_id.get())
+                        {
+                            let origin = Origin { module, name: owner.property.name.to_string() };
+                            notes.of.insert(start(member.property.span), origin);
+                        }
+                    }
                     Expression::ThisExpression(_) if !self.is_in_method(node) => {
                         drop(notes.of.insert(start(member.property.span), self.origin_of(GLOBAL)));
                     }
@@ -228,12 +243,22 @@ impl<'s, 'a> File<'s, 'a> {
             Some(Ok(module)) => drop(notes.through.insert(start(name), (self.origin_of(&module), Form::Plain))),
             Some(Err(origin)) => drop(notes.of.insert(start(name), origin)),
             None => {
-                let is_bound = reference.is_some_and(|id| self.scoping.get_reference(id).symbol_id().is_some());
-                if !is_bound && GLOBALS.contains(&object.name.as_str()) {
+                let symbol = reference.and_then(|id| self.scoping.get_reference(id).symbol_id());
+                if symbol.is_some_and(|symbol| self.is_no_module(symbol)) {
+                    notes.of.insert(start(name), self.origin_of(OWN));
+                }
+                if symbol.is_none() && GLOBALS.contains(&object.name.as_str()) {
                     notes.of.insert(start(name), self.origin_of(GLOBAL));
                 }
             }
         }
+    }
+
+    /// True for a class, a function or an enumeration of the file, whose members are no exports of a module.
+    fn is_no_module(&self, symbol: SymbolId) -> bool {
+        let flags = self.scoping.symbol_flags(symbol);
+        let is_one = flags.is_class() || flags.is_function() || flags.is_enum();
+        is_one && !flags.is_namespace_module() && !self.scoping.symbol_is_mutated(symbol)
     }
 
     /// The module of a namespace import; the error is the origin of a named import.
@@ -484,6 +509,10 @@ impl<'s, 'a> File<'s, 'a> {
             AstKind::TSExternalModuleDeclaration(module) => return notes.augmented.push(module.id.value.to_string()),
             AstKind::ImportExpression(import) => match &import.source {
                 Expression::StringLiteral(source) => source.value.to_string(),
+                Expression::TemplateLiteral(path) => path.quasis.first().map_or_else(String::new, |first| {
+                    let begin = &first.value.raw;
+                    if path.is_no_substitution_template() { begin.to_string() } else { format!("{begin}{ANY}") }
+                }),
                 _ => String::new(),
             },
             AstKind::CallExpression(call) => {

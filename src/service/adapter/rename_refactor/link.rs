@@ -9,7 +9,10 @@ use super::{
     world::World,
 };
 use base::error::Error;
-use format::name::facts::{Export, Group, Origin, Reach};
+use format::name::{
+    facts::{Export, Group, Origin, Reach},
+    script::ANY,
+};
 
 /// The endings of scripts, in the order in which a module without ending is looked for.
 const SCRIPTS: &[&str] = &[".ts", ".tsx", ".d.ts", ".d.mts", ".d.cts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"];
@@ -62,6 +65,9 @@ fn exported_by(world: &World<'_>, first: &str, name: &str) -> Result<End, Error>
 /// The file of a module's name in a script.
 pub(super) fn script_module(world: &World<'_>, from: &str, module: &str) -> Result<End, Error> {
     let paths = world.paths()?;
+    if module.is_empty() || module.ends_with(ANY) {
+        return Ok(End::Unknown);
+    }
     if module.starts_with('.') {
         // A file that is not there may be built, ignored or left out, and may pass anything on.
         let base = joined(folder(from), module);

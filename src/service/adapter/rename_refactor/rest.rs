@@ -66,6 +66,7 @@ impl Shared<'_, '_> {
             let doubt = match &loose.meaning {
                 Meaning::Through(origin, _) => self.of_import(page, origin)?,
                 Meaning::Of(origin) if origin.module == script::GLOBAL => self.is_global.then_some(OF_GLOBAL),
+                Meaning::Of(origin) if origin.module == script::OWN => None,
                 Meaning::Of(origin) => self.of_member(&page.path, origin, 0)?,
                 Meaning::Unclear(reason) if page.family() == Family::Script => Some(*reason),
                 // A module has what it exports, and no global thing.
@@ -368,7 +369,13 @@ impl Shared<'_, '_> {
     /// True if one of some modules, loaded as a value, may have the thing as a member.
     fn is_loaded(&self, from: &str, modules: &[String], seen: &mut BTreeSet<String>) -> Result<bool, Error> {
         for module in modules {
-            let end = if module.is_empty() { End::Unknown } else { link::script_module(self.world, from, module)? };
+            if let Some(prefix) = module.strip_suffix(script::ANY) {
+                if self.begins_so(from, prefix)? {
+                    return Ok(true);
+                }
+                continue;
+            }
+            let end = link::script_module(self.world, from, module)?;
             let End::File(file) = &end else {
                 if end == End::Unknown {
                     return Ok(true);
@@ -392,6 +399,22 @@ impl Shared<'_, '_> {
             }
         }
         Ok(false)
+    }
+}
+
+impl Shared<'_, '_> {
+    /// True if a module whose path begins so may be a home, or may pass the thing on.
+    fn begins_so(&self, from: &str, prefix: &str) -> Result<bool, Error> {
+        let is_near = prefix.starts_with('.');
+        let base = if is_near { joined(folder(from), folder(prefix)) } else { None };
+        let tail = prefix.split_once('/').map_or("", |(_, tail)| folder(tail));
+        let stars = self.world.stars()?;
+        let may_be = |path: &&String| match &base {
+            Some(base) => base.is_empty() || path.starts_with(&format!("{base}/")),
+            None => is_near || tail.is_empty() || format!("/{path}").contains(&format!("/{tail}/")),
+        };
+        let has_it = |path: &String| self.world.page(path).is_some() || stars.contains(&path.as_str());
+        Ok(self.world.paths()?.iter().filter(may_be).any(has_it))
     }
 }
 

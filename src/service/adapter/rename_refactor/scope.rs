@@ -18,6 +18,7 @@ use base::error::Error;
 use format::name::{
     built,
     facts::{Facts, Form, Group, Loose, Meaning, Origin, Reach},
+    script,
     token::Class,
 };
 
@@ -383,10 +384,10 @@ impl Search<'_, '_> {
                 self.refusal.add(page, at, (UNKNOWN, reason));
                 Ok(false)
             }
+            Meaning::Of(origin) if origin.module == script::OWN => Ok(false),
             Meaning::Member | Meaning::Of(_) if page.family() == Family::Script => {
                 for module in &other.loaded {
-                    let end =
-                        if module.is_empty() { End::Unknown } else { link::script_module(world, &page.path, module)? };
+                    let end = link::script_module(world, &page.path, module)?;
                     let end = link::exported(world, end, world.change.from)?;
                     if end == End::File(home.path.to_string()) || end == End::Unknown {
                         let reason = "its file loads modules as values, so that it may be a member of one";
