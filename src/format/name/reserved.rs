@@ -15,7 +15,11 @@ const CSHARP: &str = "abstract as base bool break byte case catch char checked c
     return sbyte sealed short sizeof static string struct switch this throw true try typeof uint ulong unchecked unsafe \
     ushort using virtual void volatile while";
 const GO: &str = "break case chan const continue default defer else fallthrough for func go goto if import interface map \
-    package range return select struct switch type var init main";
+    package range return select struct switch type var init main _";
+/// What every file of Go knows, but for the functions that older versions lack.
+const GO_PREDECLARED: &str = "any append bool byte cap close comparable complex complex128 complex64 copy delete error false \
+    float32 float64 imag int int16 int32 int64 int8 iota len make new nil panic print println real recover rune string true \
+    uint uint16 uint32 uint64 uint8 uintptr";
 const JAVA: &str = "abstract assert boolean break byte case catch char class const continue default do double else enum \
     extends final finally float for goto if implements import instanceof int interface long native new package private \
     protected public return short static strictfp super switch synchronized this throw throws transient try void volatile \
@@ -25,7 +29,7 @@ const JAVASCRIPT: &str = "arguments await break case catch class const continue 
     protected public return static super switch this throw true try typeof undefined NaN Infinity var void while with \
     yield async of get set";
 const KOTLIN: &str = "as break class continue do else false for fun if in interface is null object package return super \
-    this throw true try typealias typeof val var when while";
+    this throw true try typealias typeof val var when while _";
 const PHP: &str = "abstract and array as break callable case catch class clone const continue declare default do echo else \
     elseif empty enddeclare endfor endforeach endif endswitch endwhile extends final finally fn for foreach function global \
     goto if implements include instanceof insteadof interface isset list match namespace new or print private protected \
@@ -37,7 +41,7 @@ const RUBY: &str = "BEGIN END alias and begin break case class def defined do el
     next nil not or redo rescue retry return self super then true undef unless until when while yield";
 const RUST: &str = "as async await break const continue crate dyn else enum extern false fn for if impl in let loop match \
     mod move mut pub ref return self Self static struct super trait true type unsafe use where while abstract become box \
-    do final gen macro override priv try typeof unsized virtual yield union";
+    do final gen macro override priv try typeof unsized virtual yield union _";
 const TYPESCRIPT: &str = "any unknown never object string number boolean symbol bigint keyof readonly infer asserts is \
     unique declare namespace module type abstract as satisfies global";
 const BASH: &str = "if then else elif fi case esac for while until do done in function select time";
@@ -49,7 +53,7 @@ pub fn refusal(language: Language, name: &str) -> Option<String> {
         Language::C => &[C],
         Language::Cpp => &[CPP],
         Language::CSharp => &[CSHARP],
-        Language::Go => &[GO],
+        Language::Go => &[GO, GO_PREDECLARED],
         Language::Java => &[JAVA],
         Language::JavaScript => &[JAVASCRIPT],
         Language::Kotlin => &[KOTLIN],
@@ -98,6 +102,9 @@ mod tests {
             (Language::Rust, "r#crate"),
             (Language::Python, "class"),
             (Language::Go, "1a"),
+            (Language::Go, "iota"),
+            (Language::Go, "_"),
+            (Language::Rust, "_"),
             (Language::Java, "a-b"),
             (Language::TypeScript, "any"),
             (Language::JavaScript, ""),
@@ -107,7 +114,6 @@ mod tests {
         }
         for (language, name) in [
             (Language::Rust, "r#fn"),
-            (Language::Rust, "_"),
             (Language::Python, "klass"),
             (Language::Go, "größe"),
             (Language::Java, "$a"),

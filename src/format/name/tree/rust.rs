@@ -7,12 +7,14 @@ use tree_sitter::Node;
 use super::{Declaration, Role, Rules, around, is_field, root, rust_macro, text_of};
 use crate::name::{
     facts::{Form, Kind, MODULE, Meaning, Origin, Reach},
-    word,
+    reserved, word,
 };
+use base::language::Language;
 
 pub(super) struct Rust;
 
 const ITEMS: &[&str] = &[
+    "associated_type",
     "function_item",
     "function_signature_item",
     "struct_item",
@@ -72,8 +74,13 @@ impl Rules for Rust {
         is_item && node.parent().is_some_and(|parent| parent.kind() == "block")
     }
 
-    fn obstacle(&self, _: &str, name: &str, _: Node<'_>) -> Option<&'static str> {
-        name.starts_with("r#").then_some("it is a raw identifier")
+    fn obstacle(&self, text: &str, name: &str, _: Node<'_>) -> Option<&'static str> {
+        let raw = name.strip_prefix("r#")?;
+        // Without the sign, a keyword is no other place of the name but in a format string.
+        let mut places = text.match_indices(raw).map(|(at, _)| (&text[..at], &text[at + raw.len()..]));
+        let is_apart = reserved::refusal(Language::Rust, raw).is_some()
+            && !places.any(|(before, after)| rust_macro::captures(before, after));
+        (!is_apart).then_some("it is a raw identifier, which has places without `r#`")
     }
 
     fn in_text<'t>(&self, node: Node<'t>, place: &Range<usize>, text: &str) -> Option<Role<'t>> {
@@ -120,16 +127,20 @@ fn item<'t>(item: Node<'t>, name: &str, text: &str) -> Role<'t> {
     };
     let reach = if home.kind() == "block" { Reach::Local } else { Reach::Exported };
     let mut declaration = single(Declaration::new(home, kind, reach));
-    let is_before = |node: &Node<'_>| matches!(node.kind(), "attribute_item" | "block_comment" | "line_comment");
-    let mut before = std::iter::successors(item.prev_sibling(), |node| node.prev_sibling()).take_while(is_before);
     declaration.obstacle = match name {
         "main" => Some("the compiler calls it by its name"),
-        _ if before.any(|attribute| text_of(attribute, text).contains("no_mangle")) => {
+        _ if attributes(item).any(|attribute| text_of(attribute, text).contains("no_mangle")) => {
             Some("other programs are linked with it by its name")
         }
         _ => None,
     };
     Role::Declares(declaration)
+}
+
+/// The attributes and comments before a node.
+fn attributes(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    let is_before = |node: &Node<'_>| matches!(node.kind(), "attribute_item" | "block_comment" | "line_comment");
+    std::iter::successors(node.prev_sibling(), |node| node.prev_sibling()).take_while(is_before)
 }
 
 /// A name in a `use`.
@@ -217,7 +228,7 @@ fn pattern<'t>(node: Node<'t>, text: &str) -> Role<'t> {
             "field_pattern" => return Role::Member,
             "match_pattern" if !is_field(parent, at, "condition") => {}
             "let_declaration" if is_field(parent, at, "pattern") => {
-                if parent.prev_sibling().is_some_and(|before| before.kind() == "attribute_item") {
+                if attributes(parent).any(|attribute| text_of(attribute, text).contains("cfg")) {
                     return Role::unclear("an attribute decides if it is compiled");
                 }
                 let scope = home(parent);

@@ -353,7 +353,7 @@ pub(super) fn may_capture(node: Node<'_>, place: &Range<usize>, text: &str) -> b
 }
 
 /// True if a format string captures a name, by the texts before and after it.
-fn captures(before: &str, after: &str) -> bool {
+pub(super) fn captures(before: &str, after: &str) -> bool {
     let after = after.trim_start();
     let is_argument = before.trim_end().ends_with('{')
         && (after.starts_with('}') || after.starts_with(':') && !after.starts_with("::"));

@@ -15,7 +15,7 @@ use crate::contract::Finding;
 use base::{error::Error, language::Language, path::RepoPath, text::counted};
 use format::name::{
     facts::{Group, Kind, Reach},
-    token::Class,
+    token::{Class, Token},
     word::{self, Word},
 };
 use system::workspace;
@@ -25,6 +25,7 @@ const LARGEST: u64 = 64 << 20;
 
 /// File extensions of code that no engine reads, by language family.
 const UNREAD: &[(Family, &[&str])] = &[
+    (Family::Go, &["s"]),
     (Family::Python, &["ipynb", "joblib", "pickle", "pkl", "pxd", "pxi", "pyx"]),
     (Family::Script, &["astro", "coffee", "ejs", "mdx", "svelte", "vue"]),
 ];
@@ -35,7 +36,7 @@ const SEPARATORS: &[(Family, &[&str])] =
 
 /// Words of code that reads the names of functions and types, by which data may name them.
 const REFLECTING: &[(Family, &[&str])] = &[
-    (Family::Go, &["%T", "reflect."]),
+    (Family::Go, &["%T", "FuncForPC", "encoding/gob", "net/rpc", "reflect."]),
     (Family::Python, &[".__name__", ".__qualname__"]),
     (Family::Rust, &["type_name"]),
     (
@@ -76,6 +77,7 @@ const DATA: &[&str] = &["cfg", "csv", "ini", "json", "jsonl", "toml", "tsv", "tx
 /// that a decorator gets, and the names of parameters.
 pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refusal) -> Result<(), Error> {
     let is_script = home.family() == Family::Script;
+    let is_go = home.family() == Family::Go;
     if group.kind == Kind::Parameter && is_script && holds(world, Family::Script, UNBUILDING)? {
         refusal.add_lasting(
             home,
@@ -83,28 +85,52 @@ pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refus
             (UNKNOWN, "code reads the texts of functions, with their parameters"),
         );
     }
-    if !group.kind.has_name() {
+    if !(group.kind.has_name() || is_go && group.kind == Kind::Type) {
         return Ok(());
     }
     built_of(world, home.family(), refusal)?;
-    if !is_script {
+    if !is_script && !is_go {
         return Ok(());
     }
-    if lookup::is_decorated(home, group) && reflects(world, Family::Script)? {
+    if is_script && lookup::is_decorated(home, group) && reflects(world, Family::Script)? {
         refusal.add_lasting(home, group.declared, (UNKNOWN, "its decorator may read its name, as other code does"));
     }
     let mut quoted = Vec::new();
-    for page in world.pages()?.filter(|page| page.family() == Family::Script) {
-        let strings = page.tokens.iter().filter(|token| token.class == Class::Strings);
-        quoted.extend(strings.filter(|token| is_quoted(&page.text, &token.range)).map(|token| (page, token)));
+    if is_go {
+        trimmed(world, home, refusal)?;
     }
-    if !quoted.is_empty() && reflects(world, Family::Script)? {
+    // Go shows a thing with its package, and calls a method with its type.
+    let is_named = |page: &Page, token: &Token| match is_go {
+        true => is_between(&page.text, &token.range, &['"', '`', '.']),
+        false => is_quoted(&page.text, &token.range),
+    };
+    for page in world.pages()?.filter(|page| page.family() == home.family()) {
+        let strings = page.tokens.iter().filter(|token| token.class == Class::Strings);
+        quoted.extend(strings.filter(|token| is_named(page, token)).map(|token| (page, token)));
+    }
+    if !quoted.is_empty() && reflects(world, home.family())? {
         for (page, token) in quoted {
-            refusal.add_lasting(
-                page,
-                token.range.start,
-                (UNKNOWN, "a string has it, and code reads the names of classes"),
-            );
+            let what = (UNKNOWN, "a string has it, and code reads the names of functions or types");
+            refusal.add_lasting(page, token.range.start, what);
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a name of which Go code may take a beginning away, as `TrimPrefix(name, "main.Handle")` does.
+fn trimmed(world: &World<'_>, home: &Page, refusal: &mut Refusal) -> Result<(), Error> {
+    let (from, package) = (world.change.from, home.facts.as_ref().ok().and_then(|facts| facts.package.as_deref()));
+    let begins = |text: &str| {
+        let path = text.rsplit_once('.').filter(|(path, _)| path.rsplit('/').next() == package);
+        path.is_some_and(|(_, begin)| from.starts_with(begin) && begin != from)
+    };
+    let read = world.map_files(Family::Go, &|_, bytes: &[u8]| {
+        Ok(std::str::from_utf8(bytes).unwrap_or_default().split(['"', '`']).any(begins))
+    })?;
+    let found: Vec<_> = read.into_iter().filter(|(_, begins)| *begins).collect();
+    if !found.is_empty() && reflects(world, Family::Go)? {
+        for (path, _) in found {
+            refusal.add_file(&path, (UNKNOWN, "a string is the beginning of its name, and code reads names"))?;
         }
     }
     Ok(())
@@ -199,8 +225,12 @@ fn folded(text: &str, name: &str) -> Option<Range<usize>> {
 
 /// True if a word stands between quotes.
 fn is_quoted(text: &str, at: &Range<usize>) -> bool {
-    let quotes = ['"', '\''];
-    text[..at.start].ends_with(quotes) && text[at.end..].starts_with(quotes)
+    is_between(text, at, &['"', '\''])
+}
+
+/// True if a word stands between two of some characters.
+fn is_between(text: &str, at: &Range<usize>, signs: &[char]) -> bool {
+    text[..at.start].ends_with(signs) && text[at.end..].starts_with(signs)
 }
 
 /// The meaning of a name in such a file.
@@ -255,9 +285,12 @@ pub(super) fn judge(
         }
         let text = &*String::from_utf8_lossy(buffer);
         let places = word.places(Language::TypeScript, text);
-        let folded_at = folded(text, from).filter(|_| is_data && places.is_empty());
+let folded_at = folded(text, from).filter(|_| is_data && places.is_empty());
         let is_code = |at: &&Range<usize>| !is_prose(path, &text[..at.start]);
-        let path_at = places.iter().filter(is_code).find(|at| is_path(text, at, &module, (family, separators)));
+        // In texts about Rust, any name in small letters may be that of a crate or a module.
+        let is_any = family == Family::Rust && Family::of_path(path).is_none();
+        let module = Some(module.as_str()).filter(|_| !is_any);
+        let path_at = places.iter().filter(is_code).find(|at| is_path(text, at, module, (family, separators)));
         let quoted_at = places.iter().find(|at| is_data && is_quoted(text, at));
         let named = match (is_unread(path), path_at, quoted_at) {
             (true, ..) => Named::Code,
@@ -313,18 +346,41 @@ impl Named {
     }
 }
 
-/// Refuses files with the name that Rust code includes.
+/// Refuses files with the name that Rust code includes, as code or as documentation with examples.
 pub(super) fn included(world: &World<'_>, refusal: &mut Refusal) -> Result<(), Error> {
-    const CALL: &str = "include!";
+    let is_call = |before: &str| {
+        let is_documentation = |rest: &str| rest.trim_end().ends_with("doc");
+        before.ends_with("include")
+            || before
+                .strip_suffix("include_str")
+                .and_then(|rest| rest.trim_end().strip_suffix('='))
+                .is_some_and(is_documentation)
+    };
     let read = world.map_files(Family::Rust, &|_, bytes: &[u8]| {
         let text = std::str::from_utf8(bytes).unwrap_or_default();
-        let calls = text.match_indices(CALL).map(|(at, _)| text[at..].split(';').next().unwrap_or_default());
+        let calls = text.match_indices('!').filter(|(at, _)| is_call(&text[..*at]));
+        let calls = calls.map(|(at, _)| text[at..].split([';', ']']).next().unwrap_or_default());
         // What a build writes is no file of the workspace.
         let calls = calls.filter(|call| !call.contains("OUT_DIR"));
         Ok(calls.flat_map(|call| call.split('"').skip(1).step_by(2).map(last).collect::<Vec<_>>()).collect::<Vec<_>>())
     })?;
     let names: BTreeSet<String> = read.into_iter().flat_map(|(_, names)| names).collect();
-    refuse(world, &|path| names.contains(&last(path)), "its code is included, and it has the name", refusal)
+    let has_code = |path: &str| {
+        !path.ends_with(".md") || world.text(path).is_some_and(|text| is_in_example(&text, world.change.from))
+    };
+    refuse(
+        world,
+        &|path| names.contains(&last(path)) && has_code(path),
+        "its code is included, and it has the name",
+        refusal,
+    )
+}
+
+/// True if an example of a page has a name: a part between fences, or a line with an indent.
+fn is_in_example(page: &str, name: &str) -> bool {
+    let is_in = |code: &str| !Word::new(name).places(Language::Rust, code).is_empty();
+    let indented = page.lines().filter(|line| line.starts_with("    ") || line.starts_with('\t'));
+    page.split("```").skip(1).step_by(2).chain(indented).any(is_in)
 }
 
 /// Refuses files with the name that a build script of Rust may read, and the script if a text of it has the name.
@@ -397,11 +453,12 @@ fn module(path: &RepoPath) -> String {
     if is_folder { parts.pop().unwrap_or(stem).to_owned() } else { stem.to_owned() }
 }
 
-/// True if the word follows its module name, as in `lib.load`, `lib:load` and `from lib import load`.
-fn is_path(text: &str, at: &Range<usize>, module: &str, (family, separators): (Family, &[&str])) -> bool {
+/// True if the word follows its module name, as in `lib.load`, `lib:load` and `from lib import load`. Without a module, any will do.
+fn is_path(text: &str, at: &Range<usize>, module: Option<&str>, (family, separators): (Family, &[&str])) -> bool {
     let before = &text[..at.start];
     let ends = |before: &str| {
-        before.strip_suffix(module).is_some_and(|rest| !module.is_empty() && !rest.ends_with(word::continues))
+        let name = &before[before.trim_end_matches(word::continues).len()..];
+        !name.is_empty() && module.map_or(!name.starts_with(char::is_uppercase), |module| name == module)
     };
     let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
     let imported = line.rsplit_once(" import ").map(|(from, _)| from.trim_end());

@@ -30,6 +30,7 @@ const OF_NAMES: [&str; 2] = [MODULE, "it is the name of a macro"];
 
 const NOT_CERTAIN: &str = "the module that it comes from is not certain";
 const ONE_OF_SEVERAL: &str = "it means one thing of several, as a file or a condition tells";
+const OF_2015: &str = "paths of the edition 2015 begin in other modules than those that are followed here";
 const IN_MACRO: &str = "a macro or an attribute has the new name, and may mean this thing by it";
 const OTHER_THING: &str = "the new name would mean another thing here";
 
@@ -86,8 +87,10 @@ pub(super) fn judge(
                 continue;
             }
         };
+        let is_2015 = world.manifests()?.is_2015(&page.path);
         for (at, label) in labels(&crates, &page.path, (world.change.from, facts))? {
             match label {
+                Label::Things(_) if is_2015 => refusal.add(page, at, (UNKNOWN, OF_2015)),
                 Label::Things(things) if things.len() == 1 && things.contains(&home) => add(page, facts, at, places),
                 Label::Things(things) if things.contains(&home) => refusal.add(page, at, (UNKNOWN, ONE_OF_SEVERAL)),
                 Label::Things(things) if things.iter().any(|found| UNCERTAIN.contains(found)) => {
@@ -168,10 +171,6 @@ fn local(crates: &Crates<'_, '_>, (file, name): (&str, &str), group: &Group) -> 
 
 /// Refuses a rename after which a place of the new name means another thing than before.
 pub(super) fn read_again(world: &World<'_>, places: &Places, refusal: &mut Refusal) -> Result<(), Error> {
-    // Nothing refers to `_`.
-    if world.change.to == "_" {
-        return Ok(());
-    }
     let mut after = Reading { outlines: world.outlines_for(places)?, texts: BTreeMap::new() };
     let before = Crates::of(world, &after.outlines);
     let mut expected: BTreeMap<String, Labels> = BTreeMap::new();

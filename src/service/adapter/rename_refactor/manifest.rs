@@ -13,6 +13,10 @@ pub(super) struct Manifests {
     go: BTreeMap<String, String>,
     /// The Rust libraries with their root files; none if the manifests do not identify one.
     crates: BTreeMap<String, Option<String>>,
+    /// The editions of Rust packages by their folders; none if one stands in the manifest of the workspace.
+    editions: BTreeMap<String, Option<String>>,
+    /// The editions that workspaces give to their packages, by their folders.
+    inherited: BTreeMap<String, String>,
     /// The root files of Rust programs that manifests name.
     programs: BTreeSet<String>,
     /// The names under which Rust code imports its dependencies.
@@ -27,7 +31,7 @@ impl Manifests {
     /// Reads every manifest among some paths.
     pub(super) fn read(paths: &BTreeSet<String>, text: impl Fn(&str) -> Option<String>) -> Self {
         let mut all = Manifests::default();
-        let mut renamed = Vec::new();
+        let (mut renamed, mut packages) = (Vec::new(), BTreeMap::new());
         for path in paths {
             let name = path.rsplit('/').next().unwrap_or_default();
             let gives_names =
@@ -45,17 +49,25 @@ impl Manifests {
                 }
                 _ => {
                     let Ok(manifest) = Document::parse(Syntax::Toml, &text) else { continue };
-                    all.library(paths, path, manifest.value());
+                    all.edition(folder(path), manifest.value());
+                    let package = all.library(paths, path, manifest.value());
+                    if let Some((package, root)) = package {
+                        packages.entry(package).and_modify(|known| *known = None).or_insert(root);
+                    }
                     for (alias, package) in dependencies(manifest.value()) {
                         all.dependencies.insert(alias.clone());
-                        renamed.extend((alias != package).then_some((alias, package)));
+                        renamed.extend(package.map(|package| (alias, package)));
                     }
                 }
             }
         }
         for (alias, package) in renamed {
-            if let Some(root) = all.crates.get(&package).cloned() {
-                all.crates.insert(alias, root);
+            let root = packages.get(&package).cloned();
+            match all.crates.get_mut(&alias) {
+                // Packages may give one name to several libraries.
+                Some(known) if root.as_ref() != Some(known) => *known = None,
+                Some(_) => {}
+                None => all.crates.extend(root.map(|root| (alias, root))),
             }
         }
         all
@@ -130,22 +142,45 @@ impl Manifests {
         }
     }
 
-    fn library(&mut self, paths: &BTreeSet<String>, path: &str, manifest: &Value) {
+    /// True for a file of a Rust package of the edition 2015, which a manifest without an edition has.
+    pub(super) fn is_2015(&self, path: &str) -> bool {
+        let above = || std::iter::successors(Some(folder(path)), |at| (!at.is_empty()).then(|| folder(at)));
+        let edition = match above().find_map(|at| self.editions.get(at)) {
+            Some(None) => above().find_map(|at| self.inherited.get(at)),
+            own => own.and_then(Option::as_ref),
+        };
+        edition.is_some_and(|edition| edition == "2015")
+    }
+
+    fn edition(&mut self, folder: &str, manifest: &Value) {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        if let Some(edition) = manifest.pointer("/workspace/package/edition").and_then(text) {
+            self.inherited.insert(folder.to_owned(), edition);
+        }
+        if let Some(package) = manifest.get("package") {
+            let own = package.get("edition").map_or(Some("2015".to_owned()), text);
+            self.editions.insert(folder.to_owned(), own);
+        }
+    }
+
+    /// Adds the targets of a Cargo manifest; its package, with the root of the library.
+    fn library(&mut self, paths: &BTreeSet<String>, path: &str, manifest: &Value) -> Option<(String, Option<String>)> {
         let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str);
         let programs = ["bench", "bin", "example", "test"].iter().filter_map(|kind| manifest.get(kind)?.as_array());
         let paths_of = |program: &Value| joined(folder(path), program.get("path")?.as_str()?);
         self.programs.extend(programs.flatten().filter_map(paths_of));
-        let Some(package) = text("/package/name") else { return };
+        let package = text("/package/name")?;
         let root = joined(folder(path), text("/lib/path").unwrap_or("src/lib.rs"));
         let name = text("/lib/name").unwrap_or(package).replace('-', "_");
         let root = root.filter(|root| paths.contains(root));
         // Two packages of one name lie in different workspaces.
-        self.crates.entry(name).and_modify(|known| *known = None).or_insert(root);
+        self.crates.entry(name).and_modify(|known| *known = None).or_insert_with(|| root.clone());
+        Some((package.to_owned(), root))
     }
 }
 
-/// The dependencies of a Cargo manifest: the name in code, and the library's name.
-fn dependencies(manifest: &Value) -> Vec<(String, String)> {
+/// The dependencies of a Cargo manifest: the key, and the package if that has another name. Then the key is the name in code.
+fn dependencies(manifest: &Value) -> Vec<(String, Option<String>)> {
     let mut found = Vec::new();
     let mut open = vec![manifest];
     while let Some(table) = open.pop().and_then(Value::as_object) {
@@ -156,8 +191,8 @@ fn dependencies(manifest: &Value) -> Vec<(String, String)> {
                 continue;
             }
             found.extend(value.as_object().into_iter().flatten().map(|(alias, dependency)| {
-                let package = dependency.get("package").and_then(Value::as_str).unwrap_or(alias);
-                (alias.replace('-', "_"), package.replace('-', "_"))
+                let package = dependency.get("package").and_then(Value::as_str).map(str::to_owned);
+                (alias.replace('-', "_"), package)
             }));
         }
     }

@@ -2,10 +2,10 @@
 
 use super::*;
 
-/// Renames the thing at a place, from `old` to `new`, which is `fresh` in scripts: the files that change, or a part of the refusal.
+/// Renames the thing at a place, from `old` to `new`, which is `fresh` in Go and scripts: the files that change, or a part of the refusal.
 #[track_caller]
 pub(super) fn at(files: Files<'_>, place: (&str, u64, u64), expected: Result<&[(&str, &str)], &str>) {
-    let is_script = [".js", ".mjs", ".ts"].iter().any(|ending| place.0.ends_with(ending));
+    let is_script = [".go", ".js", ".mjs", ".ts"].iter().any(|ending| place.0.ends_with(ending));
     let to = if is_script { "fresh" } else { "new" };
     let params = json!({"to": to, "scope": {"path": place.0, "line": place.1, "column": place.2}});
     let answer = ask(files, &params, "**/*");
@@ -54,7 +54,7 @@ fn an_import_without_a_declaration_is_no_other_thing() {
 
 #[test]
 fn crates_are_reached_by_their_names() {
-    let manifest = ("Cargo.toml", "[package]\nname=\"a-k\"\nversion=\"0.1.0\"\n");
+    let manifest = ("Cargo.toml", "[package]\nname=\"a-k\"\nedition=\"2021\"\n");
     let library = [("src/m.rs", "pub fn old() {}\n"), ("src/lib.rs", "pub mod m;\n")];
     let fresh = ("src/m.rs", "pub fn new() {}\n");
     for path in ["tests/t.rs", "examples/e.rs", "benches/b.rs", "src/main.rs", "src/bin/c.rs"] {
@@ -69,12 +69,14 @@ fn crates_are_reached_by_their_names() {
     let listed = ("src/lib.rs", "pub mod m;\npub use crate::m::{self, *};\n");
     at(&[manifest, library[0], listed, user[0]], ("src/m.rs", 1, 8), Ok(&[fresh, user[1]]));
     // A library that is called otherwise, and one of which the root is not certain.
-    let other =
-        ("x/Cargo.toml", "[package]\nname = \"x\"\n[dependencies]\nkay = { path = \"..\", package = \"a-k\" }\n");
+    let other = (
+        "x/Cargo.toml",
+        "[package]\nname = \"x\"\nedition = \"2021\"\n[dependencies]\nkay = { path = \"..\", package = \"a-k\" }\n",
+    );
     let user =
         [("x/src/main.rs", "fn main() { kay::m::old(); }\n"), ("x/src/main.rs", "fn main() { kay::m::new(); }\n")];
     at(&[manifest, library[0], library[1], other, user[0]], ("src/m.rs", 1, 8), Ok(&[fresh, user[1]]));
-    let root = ("Cargo.toml", "[package]\nname = \"k\"\n[lib]\npath = \"src/gone.rs\"\n");
+    let root = ("Cargo.toml", "[package]\nname = \"k\"\nedition = \"2021\"\n[lib]\npath = \"src/gone.rs\"\n");
     at(&[root, library[0], library[1], ("tests/t.rs", "use k::m::old;\n")], ("src/m.rs", 1, 8), Err("not certain"));
 }
 
@@ -260,7 +262,8 @@ fn modules_of_python_that_are_values_are_doubt() {
 
 #[test]
 fn modules_that_a_file_gives_another_name_are_followed() {
-    let library = [("src/util.rs", "pub fn old() {}\n"), ("Cargo.toml", "[package]\nname = \"k\"\n")];
+    let library =
+        [("src/util.rs", "pub fn old() {}\n"), ("Cargo.toml", "[package]\nname = \"k\"\nedition = \"2021\"\n")];
     for root in [
         "mod util;\nuse crate::util as u;\nfn f() { u::old(); }\n",
         "mod util;\nmod prelude { pub use crate::util::old; }\nfn f() { prelude::old(); }\n",
@@ -272,7 +275,7 @@ fn modules_that_a_file_gives_another_name_are_followed() {
     }
     let root = "mod util;\nmod user;\n";
     let user = "use crate::util;\nuse serde::old as other;\nfn f() { util::old(); serde::old(); other(); }\n";
-    let known = ("Cargo.toml", "[package]\nname = \"k\"\n[dependencies]\nserde = \"1\"\n");
+    let known = ("Cargo.toml", "[package]\nname = \"k\"\nedition = \"2021\"\n[dependencies]\nserde = \"1\"\n");
     let renamed = user.replace("util::old", "util::new");
     let expected = [("src/user.rs", renamed.as_str()), ("src/util.rs", "pub fn new() {}\n")];
     at(&[library[0], known, ("src/lib.rs", root), ("src/user.rs", user)], ("src/util.rs", 1, 8), Ok(&expected));
@@ -292,13 +295,13 @@ fn keys_of_literals_of_go_are_told_by_their_types() {
         format!("package a\n\ntype T struct{{ old string }}\n\nfunc f({own} string) {of} {{ return {of}{value} }}\n")
     };
     for (of, before, after) in [
-        ("[]T", "{{old: old}}", "{{old: new}}"),
-        ("[]*T", "{{old: old}}", "{{old: new}}"),
-        ("map[string]T", "{old: {old: old}}", "{new: {old: new}}"),
-        ("[2]string", "{old: old}", "{new: new}"),
-        ("struct{ old string }", "{old: old}", "{old: new}"),
+        ("[]T", "{{old: old}}", "{{old: fresh}}"),
+        ("[]*T", "{{old: old}}", "{{old: fresh}}"),
+        ("map[string]T", "{old: {old: old}}", "{fresh: {old: fresh}}"),
+        ("[2]string", "{old: old}", "{fresh: fresh}"),
+        ("struct{ old string }", "{old: old}", "{old: fresh}"),
     ] {
-        let after = text(of, after, "new");
+        let after = text(of, after, "fresh");
         at(&[("a.go", &text(of, before, "old"))], ("a.go", 5, 8), Ok(&[("a.go", &after)]));
     }
     at(&[("a.go", &text("[]U", "{{old: old}}", "old"))], ("a.go", 5, 8), Err("the key of a literal"));
@@ -307,7 +310,7 @@ fn keys_of_literals_of_go_are_told_by_their_types() {
 #[test]
 fn a_switch_of_go_reads_its_value_before_it_has_a_variable() {
     let text = "package a\n\nfunc f(v any) any {\n\tswitch old := old.(type) {\n\tcase int:\n\t\treturn old\n\t}\n\treturn 1\n}\n";
-    let new = text.replacen("switch old", "switch new", 1).replace("return old", "return new");
+    let new = text.replacen("switch old", "switch fresh", 1).replace("return old", "return fresh");
     at(&[("a.go", text)], ("a.go", 4, 9), Ok(&[("a.go", &new)]));
 }
 

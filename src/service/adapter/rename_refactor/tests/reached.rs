@@ -166,7 +166,8 @@ fn rust_names_are_captured_linked_and_passed_to_macros() {
     at(&[("a.rs", "fn f() { let old = 1; info!(\"{old }\"); }\n")], ("a.rs", 1, 14), Err("may capture"));
     let local = [("a.rs", "fn f() { let old = 1; g(old); }\n")];
     refused_as(&local, ("old", "None"), ("a.rs", 1, 14), "would be compared");
-    let program = ("Cargo.toml", "[package]\nname = \"k\"\n[[bin]]\nname = \"t\"\npath = \"src/t.rs\"\n");
+    let program =
+        ("Cargo.toml", "[package]\nname = \"k\"\nedition = \"2021\"\n[[bin]]\nname = \"t\"\npath = \"src/t.rs\"\n");
     let text = "fn old() {}\nfn main() { crate::old(); }\n";
     let files = [("src/lib.rs", "pub fn old() {}\n"), program, ("src/t.rs", text)];
     at(&files, ("src/lib.rs", 1, 8), Ok(&[("src/lib.rs", "pub fn new() {}\n")]));

@@ -218,3 +218,75 @@ fn files_that_a_build_reads_are_doubt() {
     let other = [("src/m.rs", "pub fn §‹old›() {}\n"), script, ("notes.txt", "old\n"), ("ci/run", "old\n")];
     renamed(&[&[MANIFEST, home], &other[..]].concat());
 }
+
+#[test]
+fn members_of_traits_are_no_items() {
+    let home = "struct §‹old›;\ntrait T { type old; const N: ‹old›; }\nimpl T for u8 { type old = ‹old›; const N: ‹old› = ‹old›; }\n";
+    renamed(&[("a.rs", home)]);
+    renamed(&[(
+        "a.rs",
+        "type §‹old› = u8;\ntrait T { type old<'a>: Copy where Self: 'a; fn f(x: ‹old›) -> Self::old; }\n",
+    )]);
+    refused(&[("a.rs", "struct old;\ntrait T { type §old: Copy; }\n")], "a member");
+}
+
+#[test]
+fn packages_give_their_libraries_names() {
+    let library = ("l/Cargo.toml", "[package]\nname = \"the-lib\"\nedition = \"2021\"\n[lib]\nname = \"engine\"\n");
+    let manifest =
+        |dependency: &str| format!("[package]\nname = \"app\"\nedition = \"2021\"\n[dependencies]\n{dependency}\n");
+    let home = ("l/src/lib.rs", "pub fn §‹old›() {}\n");
+    for (dependency, name) in [
+        ("motor = { path = \"../l\", package = \"the-lib\" }", "motor"),
+        ("the_lib = { path = \"../l\", package = \"the-lib\" }", "the_lib"),
+        ("the-lib = { path = \"../l\" }", "engine"),
+    ] {
+        let user = format!("fn main() {{ {name}::‹old›(); }}\n");
+        renamed(&[library, home, ("app/Cargo.toml", &manifest(dependency)), ("app/src/main.rs", &user)]);
+    }
+    let home = ("l/src/lib.rs", "pub fn §old() {}\n");
+    let foreign = manifest("engine = { package = \"other\" }");
+    let user = ("app/src/main.rs", "fn main() { engine::old(); }\n");
+    refused(&[library, home, ("app/Cargo.toml", &foreign), user], "not certain");
+}
+
+#[test]
+fn paths_of_the_edition_2015_are_in_doubt() {
+    let files = |manifest| [manifest, ("a/src/lib.rs", "mod m;\nuse m::old;\n"), ("a/src/m.rs", "pub fn §old() {}\n")];
+    let package = ("a/Cargo.toml", "[package]\nname = \"a\"\nedition.workspace = true\n");
+    let root = ("Cargo.toml", "[workspace.package]\nedition = \"2015\"\n");
+    refused(&[&[root], &files(package)[..]].concat(), "edition 2015");
+    refused(&files(("a/Cargo.toml", "[package]\nname = \"a\"\nedition = \"2015\"\n")), "edition 2015");
+    refused(&files(("Cargo.toml", "[package]\nname = \"a\"\n")), "edition 2015");
+    let local = ("a.rs", "fn f() { let §‹old› = 1; g(‹old›); }\n");
+    renamed(&[("Cargo.toml", "[package]\nname = \"a\"\n"), local]);
+}
+
+#[test]
+fn texts_about_a_crate_have_paths_of_it() {
+    let home = ("src/lib.rs", "pub fn §old() {}\n");
+    refused(&[MANIFEST, home, ("README.md", "Call `k::old`.\n")], "no engine reads it");
+    let included = ("src/lib.rs", "#![doc = include_str!(\"../README.md\")]\npub fn §old() {}\n");
+    for page in ["```\nold();\n```\n", "Text:\n\n    old();\n"] {
+        refused(&[MANIFEST, included, ("README.md", page)], "its code is included");
+    }
+    let home = ("src/lib.rs", "#![doc = include_str!(\"../README.md\")]\npub fn §‹old›() {}\n");
+    renamed(&[
+        MANIFEST,
+        home,
+        ("README.md", "The old way: `Old::old`.\n"),
+        ("x.cc", "int f() { return std::old(); }\n"),
+    ]);
+}
+
+#[test]
+fn raw_names_and_attributes_decide_little() {
+    local("#[allow(unused)] let old = 2; g(old);");
+    local_refused("#[cfg(x)] let old = 2; g(old);", "an attribute decides");
+    let params = json!({"from": "r#type", "to": "kind", "scope": {"path": "a.rs", "line": 2, "column": 4}});
+    let text = "struct S { r#type: u8 }\nfn r#type(s: S) -> u8 { s.r#type }\nfn f() { r#type(S { r#type: 1 }); }\n";
+    let expected = text.replace("fn r#type", "fn kind").replace("{ r#type(S", "{ kind(S");
+    check(&[("a.rs", text)], &params, &[("a.rs", Some(&expected))]);
+    let captured = "\nfn r#type() { let r#type = 1; println!(\"{type}\"); }\n";
+    ask(&[("a.rs", captured)], &params, "**/*").unwrap_err();
+}
