@@ -168,6 +168,8 @@ pub enum Meaning {
     Free,
     /// The name of an argument in a call of that function.
     Keyword(Called),
+    /// The key of a literal of a type of that name, which another file of the package declares.
+    Key(String),
     /// The name in another module, which is named here.
     Through(Origin, Form),
     /// Something that syntax does not tell.

@@ -3,7 +3,14 @@
 use tree_sitter::Node;
 
 use super::{Declaration, Role, Rules, around, is_field, root, text_of};
-use crate::name::facts::{Form, Kind, Meaning, Origin, Reach};
+use crate::{
+    code::tree::Tree,
+    name::{
+        facts::{Form, Kind, Meaning, Origin, Reach},
+        word::Word,
+    },
+};
+use base::language::Language;
 
 pub(super) struct Go;
 
@@ -47,6 +54,9 @@ impl Rules for Go {
                 parameter(parent)
             }
             "literal_element" => key(parent, text),
+            "type_elem" | "type_arguments" if let Some(method) = receiving(parent) => {
+                Role::Declares(Declaration::new(method, Kind::Type, Reach::Local))
+            }
             _ => assigned(node),
         }
     }
@@ -69,12 +79,29 @@ impl Rules for Go {
 
     fn obstacle(&self, text: &str, name: &str, _: Node<'_>) -> Option<&'static str> {
         let names = |line: &str| line.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| word == name);
-        let mut directives = text.lines().filter(|line| line.starts_with("//go:") || line.starts_with("//export"));
+        let is_directive = |line: &&str| line.starts_with("//go:") || line.starts_with("//export");
+        // Files are embedded by their paths.
+        let mut directives = text.lines().filter(is_directive).filter(|line| !line.starts_with("//go:embed"));
         directives.any(names).then_some("a directive in a comment names it")
     }
 
     fn objection(&self, _: &str, _: &str) -> Option<&'static str> {
         None
+    }
+
+    fn implied<'t>(&self, root: Node<'t>, name: &str, text: &str) -> Option<Vec<Node<'t>>> {
+        let (mut found, mut open) = (Vec::new(), Vec::new());
+        open.extend(text.contains(name).then_some(root));
+        while let Some(node) = open.pop() {
+            let is_implied = match node.kind() {
+                "return_statement" => node.named_child_count() == 0 && has_result(node, name, text),
+                "const_spec" => node.child_by_field_name("value").is_none() && repeats(node, name, text),
+                _ => false,
+            };
+            found.extend(is_implied.then_some(node));
+            open.extend(node.children(&mut node.walk()));
+        }
+        Some(found)
     }
 
     fn file(&self, root: Node<'_>, text: &str) -> (Option<String>, Vec<String>) {
@@ -134,8 +161,11 @@ fn may_be_called(path: &str, package: &str) -> bool {
 /// The scope of a statement. A function has one scope with its parameters.
 fn scope(node: Node<'_>) -> Node<'_> {
     let scope = around(node, |n| SCOPES.contains(&n.kind())).unwrap_or_else(|| root(node));
-    let is_function = |n: &Node<'_>| matches!(n.kind(), "function_declaration" | "method_declaration" | "func_literal");
-    scope.parent().filter(is_function).unwrap_or(scope)
+    scope.parent().filter(|node| is_function(*node)).unwrap_or(scope)
+}
+
+fn is_function(node: Node<'_>) -> bool {
+    matches!(node.kind(), "function_declaration" | "method_declaration" | "func_literal")
 }
 
 /// A declaration that is seen everywhere at the top of a file, and from a place on elsewhere.
@@ -181,6 +211,7 @@ fn key<'t>(element: Node<'t>, text: &str) -> Role<'t> {
     match of.map(|of| of.kind()) {
         Some("map_type" | "slice_type" | "array_type" | "implicit_length_array_type") => Role::Refers(Form::Plain),
         Some("struct_type") => Role::Member,
+        Some("type_identifier") => Role::Other(Meaning::Key(of.map_or("", |of| text_of(of, text)).to_owned())),
         _ => Role::unclear("it is the key of a literal"),
     }
 }
@@ -204,24 +235,61 @@ fn literal_type<'t>(body: Node<'t>, text: &str) -> Option<Node<'t>> {
     underlying(if element.kind() == "pointer_type" { element.named_child(0)? } else { element }, text)
 }
 
-/// The type that a name stands for, if the file declares one type of that name.
+/// The type that a name stands for, if the file declares one type of that name. The name itself if the file declares none.
 fn underlying<'t>(of: Node<'t>, text: &str) -> Option<Node<'t>> {
     if of.kind() != "type_identifier" {
         return Some(of);
     }
-    let mut open = vec![root(of)];
-    let mut found = Vec::new();
-    while let Some(node) = open.pop() {
-        let named = node.child_by_field_name("name").filter(|_| matches!(node.kind(), "type_spec" | "type_alias"));
-        if named.is_some_and(|name| text_of(name, text) == text_of(of, text)) {
-            found.push(node.child_by_field_name("type")?);
-        }
-        open.extend(node.children(&mut node.walk()));
-    }
-    match found[..] {
+    match types(root(of), text_of(of, text), text)[..] {
+        [] => Some(of),
         [one] if one.kind() != "type_identifier" => Some(one),
         _ => None,
     }
+}
+
+/// True if a file declares a type of a name, and each is a structure. None if it declares none.
+pub fn is_struct(tree: &Tree, text: &str, name: &str) -> Option<bool> {
+    let found = types(tree.root().get_inner_node(), name, text);
+    (!found.is_empty()).then(|| found.iter().all(|of| of.kind() == "struct_type"))
+}
+
+/// The types that a file declares under a name.
+fn types<'t>(root: Node<'t>, sought: &str, text: &str) -> Vec<Node<'t>> {
+    let (mut found, mut open) = (Vec::new(), vec![root]);
+    while let Some(node) = open.pop() {
+        let named = node.child_by_field_name("name").filter(|_| matches!(node.kind(), "type_spec" | "type_alias"));
+        if named.is_some_and(|name| text_of(name, text) == sought) {
+            found.extend(node.child_by_field_name("type"));
+        }
+        open.extend(node.children(&mut node.walk()));
+    }
+    found
+}
+
+/// The method whose receiver has these parameters of its type.
+fn receiving(list: Node<'_>) -> Option<Node<'_>> {
+    let is_type =
+        |node: Node<'_>| !matches!(node.kind(), "generic_type" | "pointer_type" | "type_arguments" | "type_elem");
+    let parameters = around(list, is_type).filter(|owner| owner.kind() == "parameter_declaration")?.parent()?;
+    parameters.parent().filter(|method| is_field(*method, parameters, "receiver"))
+}
+
+/// True if the function around a `return` has a result of that name.
+fn has_result(node: Node<'_>, name: &str, text: &str) -> bool {
+    let function = around(node, is_function);
+    let Some(list) = function.and_then(|function| function.child_by_field_name("result")) else { return false };
+    let names = |result: Node<'_>| {
+        let mut cursor = result.walk();
+        result.children_by_field_name("name", &mut cursor).any(|of| text_of(of, text) == name)
+    };
+    list.kind() == "parameter_list" && list.children(&mut list.walk()).any(names)
+}
+
+/// True if a constant without a value repeats one that has the name.
+fn repeats(constant: Node<'_>, name: &str, text: &str) -> bool {
+    let mut before = std::iter::successors(constant.prev_sibling(), |node| node.prev_sibling());
+    let value = before.find_map(|constant| constant.child_by_field_name("value"));
+    value.is_some_and(|value| !Word::new(name).places(Language::Go, text_of(value, text)).is_empty())
 }
 
 /// True for the type of a field without a name.

@@ -3,6 +3,7 @@
 //! A module for each language says which role a token plays. This one finds the binding of every reference, and refuses a new
 //! name wherever that stands without a receiver in the scope of the old one.
 
+mod capture;
 mod go;
 mod java;
 mod python;
@@ -15,6 +16,8 @@ use std::{cell::RefCell, collections::BTreeMap, ops::Range, rc::Rc};
 
 use tree_sitter::Node;
 
+use self::capture::Collisions;
+pub use self::go::is_struct;
 pub(super) use self::python_import::{imported_modules, imports};
 use super::{
     facts::{
@@ -138,6 +141,12 @@ pub trait Rules {
     /// True if collisions are found by reading the renamed text again, so that only doubt about the new name is a reason here.
     fn is_read_again(&self) -> bool {
         false
+    }
+
+    /// The nodes that refer to a name without having it. None if a new name is refused wherever it stands in the scope, and not only
+    /// where it would take over a use of another binding.
+    fn implied<'t>(&self, _root: Node<'t>, _name: &str, _text: &str) -> Option<Vec<Node<'t>>> {
+        None
     }
 
     /// The package of a file, and the modules that it takes everything from.
@@ -390,14 +399,25 @@ impl<'s, 't> Resolution<'s, 't> {
     }
 
     fn facts(mut self, change: Change<'_>) -> Facts {
+        let collisions = self.collisions(change);
         // Places of the new name that need no receiver.
         let plain = |token: &Token<'t>| match self.role(token) {
             Role::Other(Meaning::Unclear(reason)) if reason != MODULE => Some(token.range.start),
-            _ if self.rules.is_read_again() => None,
+            _ if self.rules.is_read_again() || collisions.is_some() => None,
             Role::Declares(_) | Role::Refers(_) | Role::Other(_) => Some(token.range.start),
             Role::Member | Role::Keyword(_) => None,
         };
         let taken: Vec<usize> = self.tokens(change.to).iter().filter_map(plain).collect();
+        let in_scope = |binding: &Binding<'t>| {
+            let scope = binding.declaration.scope.byte_range();
+            taken.iter().copied().find(|at| scope.contains(at))
+        };
+        let mut found: Vec<Option<usize>> = self.bindings.iter().map(in_scope).collect();
+        let mut taken = taken.first().copied();
+        if let Some(Collisions { of_bindings, of_package }) = collisions {
+            found.iter_mut().zip(of_bindings).for_each(|(found, other)| *found = found.or(other));
+            taken = taken.or(of_package);
+        }
         let bindings = std::mem::take(&mut self.bindings);
         let doubles = |binding: &Binding<'t>| {
             let same = |other: &&Binding<'t>| other.declaration.scope.id() == binding.declaration.scope.id();
@@ -408,8 +428,8 @@ impl<'s, 't> Resolution<'s, 't> {
         };
         let doubled: Vec<bool> = bindings.iter().map(doubles).collect();
         let mut facts = Facts::default();
-        for (binding, is_doubled) in bindings.into_iter().zip(doubled) {
-            facts.groups.push(self.group(binding, is_doubled, change, &taken));
+        for ((binding, is_doubled), collision) in bindings.into_iter().zip(doubled).zip(found) {
+            facts.groups.push(self.group(binding, is_doubled, change, collision));
         }
         let keywords = std::mem::take(&mut self.keywords);
         self.loose
@@ -418,7 +438,7 @@ impl<'s, 't> Resolution<'s, 't> {
         facts.inert = self.words(change.from, |rules, node, text| rules.is_inert(node, text));
         facts.data = self.words(change.from, |rules, node, text| rules.is_data(node, text));
         facts.loose = self.loose;
-        facts.taken = taken.first().copied();
+        facts.taken = taken;
         (facts.package, facts.stars) = self.rules.file(self.root, self.text);
         if facts.groups.iter().any(|group| group.reach == Reach::Exported) {
             facts.exports.insert(change.from.to_owned(), Export::Own);
@@ -426,7 +446,7 @@ impl<'s, 't> Resolution<'s, 't> {
         facts
     }
 
-    fn group(&mut self, binding: Binding<'t>, is_doubled: bool, change: Change<'_>, taken: &[usize]) -> Group {
+    fn group(&mut self, binding: Binding<'t>, is_doubled: bool, change: Change<'_>, collision: Option<usize>) -> Group {
         let Binding { declaration, declared, mut sites } = binding;
         let scope = declaration.scope.byte_range();
         let reach = self.keywords_of(&declaration, &mut sites);
@@ -437,27 +457,16 @@ impl<'s, 't> Resolution<'s, 't> {
             }
             _ => None,
         });
-        let hard = match () {
-            () if change.to == "_" && sites.len() > 1 => Some((declared, "`_` can't be referred to")),
-            () if change.to == "_" && !matches!(declaration.kind, Kind::Parameter | Kind::Variable) => {
-                Some((declared, "`_` is no name for it"))
-            }
-            () => declaration
-                .obstacle
-                .or_else(|| self.rules.obstacle(self.text, change.from, declaration.scope))
-                .map(|reason| (declared, reason))
-                .or_else(|| {
-                    let objects = |site: &Site| {
-                        let reason = self.rules.objection(&self.text[..site.range.start], change.to)?;
-                        Some((site.range.start, reason))
-                    };
-                    sites.iter().find_map(objects)
-                })
-                .or_else(|| {
-                    let at = taken.iter().find(|at| scope.contains(*at) && change.to != "_")?;
-                    Some((*at, "the new name is in use in the same scope"))
-                }),
+        let objects = |site: &Site| {
+            let reason = self.rules.objection(&self.text[..site.range.start], change.to)?;
+            Some((site.range.start, reason))
         };
+        let hard = declaration
+            .obstacle
+            .or_else(|| self.rules.obstacle(self.text, change.from, declaration.scope))
+            .map(|reason| (declared, reason))
+            .or_else(|| sites.iter().find_map(objects))
+            .or_else(|| Some((collision?, "the new name is in use in the same scope")));
         let unclear = match declaration.unclear {
             _ if is_doubled => Some((declared, "several things of that name are declared side by side")),
             Some(reason) => Some((declared, reason)),

@@ -149,7 +149,7 @@ fn labels(crates: &Crates<'_, '_>, file: &str, (name, facts): (&str, &Facts)) ->
                 let path: String = path.chars().filter(|c| !c.is_whitespace()).collect();
                 Label::Things(crates.path((file, at), &path)?)
             }
-            Meaning::Member | Meaning::Of(_) | Meaning::Keyword(_) => Label::Member,
+            Meaning::Key(_) | Meaning::Member | Meaning::Of(_) | Meaning::Keyword(_) => Label::Member,
             Meaning::Unclear(reason) => Label::Unclear(reason),
         };
         labels.insert(at, label);

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use memchr::memmem;
-
 use super::{
     link,
     page::{Family, Page},
@@ -154,30 +152,6 @@ fn is_doctest(text: &str, word: &Token) -> bool {
     let line = text[..word.range.start].rfind('\n').map_or(0, |end| end + 1).max(word.around.start);
     let line = text[line..word.range.start].trim_start();
     [">>> ", "... "].iter().any(|prompt| line.starts_with(prompt)) && text[word.around.clone()].contains(">>> ")
-}
-
-/// Refuses Go names that directives of other files or the names of examples tie to a thing: `//go:linkname` and `ExampleName`.
-pub(super) fn tied(world: &World<'_>, home: &Page, refusal: &mut Refusal) -> Result<(), Error> {
-    let from = world.change.from;
-    let example = format!("func Example{from}");
-    let read = world.map_files(Family::Go, &|path: &RepoPath, bytes: &[u8]| {
-        let has_example = memmem::find(bytes, example.as_bytes())
-            .is_some_and(|at| matches!(bytes.get(at + example.len()), Some(b'(' | b'_')));
-        Ok(path.ends_with("_test.go") && has_example)
-    })?;
-    for (path, _) in read.into_iter().filter(|(_, is_tied)| *is_tied) {
-        refusal.add_file(&path, (UNKNOWN, "the name of an example has it"))?;
-    }
-    for page in world.pages()?.filter(|page| page.family() == Family::Go && page.path != home.path) {
-        let is_named = |word: &&Token| {
-            let line = page.text[..word.range.start].rsplit('\n').next().unwrap_or_default();
-            word.class == Class::Comments && line.starts_with("//go:linkname")
-        };
-        if let Some(word) = page.tokens.iter().find(is_named) {
-            refusal.add_lasting(page, word.range.start, (UNKNOWN, "a directive in a comment names it"));
-        }
-    }
-    Ok(())
 }
 
 /// Refuses a new name with which a test runner would find a thing that it did not find, or the other way round.

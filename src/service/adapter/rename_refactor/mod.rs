@@ -1,7 +1,7 @@
 //! `rename_refactor`: gives a thing of the code another name at every place that means it, and changes no other byte.
 //!
 //! `page` reads a file, `world` knows all of them, `manifest` the names of packages, and `link` follows imports. For Rust, `crates`
-//! does so, and `items` compares what names mean before and after. `thing` tells what a place means; `scope`, `lexical` and `lsp`
+//! does so, and `items` compares what names mean before and after; for Go, `package` knows what files share. `thing` tells what a place means; `scope`, `lexical` and `lsp`
 //! choose the places of one thing. `argument` knows the calls that name a parameter, `lookup` the strings that may name a thing,
 //! `family` and `member` the declarations that belong together, and `affected` the files whose errors a change may alter. `rest`
 //! asks for evidence that other places mean another thing, and `foreign` knows the files that nobody parses. `rewrite` writes the
@@ -24,6 +24,7 @@ mod lookup;
 mod lsp;
 mod manifest;
 mod member;
+mod package;
 mod page;
 mod params;
 mod places;

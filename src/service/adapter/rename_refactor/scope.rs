@@ -6,6 +6,7 @@ use super::{
     argument, foreign, items, link,
     lookup::{self, Sought},
     manifest::folder,
+    package,
     page::{Family, Page},
     params::{Comments, Mentions, Params, Scope},
     places::{End, Places},
@@ -89,6 +90,9 @@ impl Search<'_, '_> {
         if page.family() == Family::Rust {
             lookup::compared(world, page, group, &mut self.refusal);
             self.read_again()?;
+        }
+        if page.family() == Family::Go {
+            package::keys(world, path, &mut self.refusal)?;
         }
         foreign::read_back(world, (page, group), &mut self.refusal)?;
         if group.kind.has_name() {
@@ -195,7 +199,7 @@ impl Search<'_, '_> {
                 self.stars(home)?;
                 lookup::documented(world, self.comments, &mut self.refusal)?;
             }
-            Family::Go => lookup::tied(world, home, &mut self.refusal)?,
+            Family::Go => package::judge(world, home, &mut self.refusal)?,
             Family::Java | Family::Other(_) | Family::Python | Family::Rust => {}
         }
         lookup::collected(world, (home, group), &mut self.refusal);
@@ -332,11 +336,16 @@ impl Search<'_, '_> {
         if page.family() == Family::Python && link::is_hidden(world, &page.path, module)? {
             self.refusal.add(page, at, (UNKNOWN, "its package binds the name of the module again"));
         }
-        if page.family() == Family::Go && world.change.to.starts_with(|c: char| !c.is_uppercase()) {
+        self.hidden(page, at);
+        Ok(())
+    }
+
+    /// Refuses a new name that another package of Go can't see.
+    fn hidden(&mut self, page: &Page, at: usize) {
+        if page.family() == Family::Go && !package::is_exported(self.world.change.to) {
             let what = (TAKEN, "another package uses it, which can't see the new name");
             self.refusal.add_lasting(page, at, what);
         }
-        Ok(())
     }
 
     /// The end of a way in Java, whose packages are no files.
@@ -372,6 +381,9 @@ impl Search<'_, '_> {
                     Family::Other(_) | Family::Rust => false,
                 };
                 if is_seen {
+                    if !is_same_package(home, page, own.package.as_deref()) {
+                        self.hidden(page, at);
+                    }
                     self.places.add(&page.path, &loose.range, Form::Plain);
                     if let Some(taken) = other.taken {
                         let what = (TAKEN, "the new name is in use in a file that names it");
@@ -396,9 +408,12 @@ impl Search<'_, '_> {
                 }
                 Ok(false)
             }
-            Meaning::Member | Meaning::Of(_) | Meaning::Keyword(_) | Meaning::Through(..) | Meaning::Unclear(_) => {
-                Ok(false)
-            }
+            Meaning::Key(_)
+            | Meaning::Member
+            | Meaning::Of(_)
+            | Meaning::Keyword(_)
+            | Meaning::Through(..)
+            | Meaning::Unclear(_) => Ok(false),
         }
     }
 

@@ -3,6 +3,7 @@
 #[expect(clippy::disallowed_methods, reason = "tests build trees")]
 mod affected;
 mod evidence;
+mod go;
 mod reached;
 mod remedies;
 mod rust;

@@ -89,7 +89,12 @@ pub(super) fn at_place(world: &World<'_>, place: (&str, u64, u64)) -> Result<Opt
             End::Elsewhere | End::Unknown => Err(refused("the module that it belongs to is not in the workspace")),
         },
         Some(Meaning::Free) => declared_in_package(world, page).map_err(refused).map(Some),
-        Some(Meaning::Member | Meaning::Of(_)) => Err(refused("it is a member, whose owner only types tell")),
+        Some(Meaning::Member) if page.text[..start].trim_end().ends_with("package") => {
+            Err(refused("it is the name of a package"))
+        }
+        Some(Meaning::Key(_) | Meaning::Member | Meaning::Of(_)) => {
+            Err(refused("it is a member, whose owner only types tell"))
+        }
         Some(Meaning::Keyword(_)) => Err(refused("it is the name of an argument; give the place of the parameter")),
         Some(Meaning::Unclear(reason)) => Err(refused(reason)),
         None => Err(refused("syntax does not tell its meaning")),
@@ -226,7 +231,7 @@ pub(super) fn only(world: &World<'_>, file: Option<&str>) -> Result<Option<Thing
                 }
                 Meaning::Free if declared_in_package(world, page).is_ok() => is_done = false,
                 Meaning::Free => refusal.add(page, loose.range.start, (MEANING, "its file does not declare it")),
-                Meaning::Member | Meaning::Of(_) | Meaning::Keyword(_) => {
+                Meaning::Key(_) | Meaning::Member | Meaning::Of(_) | Meaning::Keyword(_) => {
                     refusal.add(page, loose.range.start, (MEANING, "it is a member, whose owner only types tell"));
                 }
                 Meaning::Unclear(reason) => refusal.add(page, loose.range.start, (UNKNOWN, reason)),
