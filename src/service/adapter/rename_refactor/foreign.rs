@@ -285,7 +285,7 @@ pub(super) fn judge(
         }
         let text = &*String::from_utf8_lossy(buffer);
         let places = word.places(Language::TypeScript, text);
-let folded_at = folded(text, from).filter(|_| is_data && places.is_empty());
+        let folded_at = folded(text, from).filter(|_| is_data && places.is_empty());
         let is_code = |at: &&Range<usize>| !is_prose(path, &text[..at.start]);
         // In texts about Rust, any name in small letters may be that of a crate or a module.
         let is_any = family == Family::Rust && Family::of_path(path).is_none();

@@ -73,6 +73,12 @@ pub(super) fn script_module(world: &World<'_>, from: &str, module: &str) -> Resu
         let base = joined(folder(from), module);
         return Ok(base.and_then(|base| script_file(paths, &base)).map_or(End::Unknown, End::File));
     }
+    let manifests = world.manifests()?;
+    let base = manifests.base(from).filter(|_| !manifests.is_alias(module) && !manifests.is_script_package(module));
+    let of_base = base.and_then(|base| joined(base, module)).and_then(|path| script_file(paths, &path));
+    if let Some(file) = of_base {
+        return Ok(End::File(file));
+    }
     let bare = module.trim_start_matches(['@', '~', '#']).trim_start_matches('/');
     let (_, tail) = bare.split_once('/').unwrap_or(("", ""));
     let mut found = BTreeSet::new();
@@ -86,13 +92,13 @@ pub(super) fn script_module(world: &World<'_>, from: &str, module: &str) -> Resu
         };
         found.extend(paths.iter().filter(ends).cloned());
     }
-    if world.manifests()?.is_alias(module) && found.len() != 1 {
+    if manifests.is_alias(module) && found.len() != 1 {
         return Ok(End::Unknown);
     }
     let is_alias = ["@/", "~/", "#"].iter().any(|prefix| module.starts_with(prefix));
     match (found.len(), is_alias) {
         (1, true) => Ok(found.pop_first().map_or(End::Unknown, End::File)),
-        (0, _) if !world.manifests()?.is_script_package(module) => Ok(End::Elsewhere),
+        (0, _) if !manifests.is_script_package(module) => Ok(End::Elsewhere),
         (_, _) => Ok(End::Unknown),
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Manifests {
     scripts: BTreeSet<String>,
     /// Configuration texts that may define module aliases for scripts.
     aliases: Vec<String>,
+    /// Folders that hold configurations, each with the one in which names of modules begin.
+    bases: Vec<(String, String)>,
 }
 
 impl Manifests {
@@ -41,7 +43,10 @@ impl Manifests {
             }
             let Some(text) = text(path) else { continue };
             match name {
-                _ if gives_names => all.aliases.push(text),
+                _ if gives_names => {
+                    all.bases.extend(base_of(path, &text));
+                    all.aliases.push(text);
+                }
                 "go.mod" => all.module(path, &text),
                 "package.json" => {
                     let package = serde_json::from_str::<Value>(&text).ok();
@@ -114,6 +119,15 @@ impl Manifests {
             || self.aliases.iter().any(|text| quoted.iter().any(|name| text.contains(name.as_str())))
     }
 
+    /// The folder in which a script's names of modules begin; none if it is not certain.
+    pub(super) fn base(&self, script: &str) -> Option<&str> {
+        let holds = |folder: &str| folder.is_empty() || script.strip_prefix(folder).is_some_and(|r| r.starts_with('/'));
+        let mut bases = self.bases.iter().filter(|(folder, _)| holds(folder)).map(|(_, base)| base.as_str());
+        let only = bases.next()?;
+        let has_pattern = self.aliases.iter().any(|text| text.contains("\"*"));
+        (!has_pattern && bases.all(|base| base == only)).then_some(only)
+    }
+
     /// True if a configuration of scripts has a word.
     pub(super) fn configure(&self, word: &str) -> bool {
         self.aliases.iter().any(|text| text.contains(word))
@@ -177,6 +191,13 @@ impl Manifests {
         self.crates.entry(name).and_modify(|known| *known = None).or_insert_with(|| root.clone());
         Some((package.to_owned(), root))
     }
+}
+
+/// The folder of a configuration of TypeScript, and that in which its `baseUrl` lets names of modules begin.
+fn base_of(path: &str, text: &str) -> Option<(String, String)> {
+    let (_, rest) = text.split_once("\"baseUrl\"")?;
+    let base = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?.split('"').next()?;
+    Some((folder(path).to_owned(), joined(folder(path), base)?))
 }
 
 /// The dependencies of a Cargo manifest: the key, and the package if that has another name. Then the key is the name in code.

@@ -72,7 +72,7 @@ impl Shared<'_, '_> {
                 // A module has what it exports, and no global thing.
                 Meaning::Member if self.is_global => None,
                 Meaning::Member => self.is_passed_on(page.family())?.then_some(NAMESPACE),
-Meaning::Keyword(called) if called.name == "multiple" => Some("`patch.multiple` names members so"),
+                Meaning::Keyword(called) if called.name == "multiple" => Some("`patch.multiple` names members so"),
                 Meaning::Free | Meaning::Key(_) | Meaning::Keyword(_) | Meaning::Unclear(_) => None,
             };
             if let Some(reason) = doubt {

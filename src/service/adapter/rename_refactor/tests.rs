@@ -7,6 +7,7 @@ mod go;
 mod reached;
 mod remedies;
 mod rust;
+mod scripts;
 
 use std::{collections::BTreeMap, sync::atomic::AtomicBool};
 

@@ -152,14 +152,22 @@ fn thing(world: &World<'_>, page: &Page, group: &Group, is_place: bool) -> Resul
         Reach::Exported | Reach::Global => Ok(Thing::Shared(page.path.to_string())),
         Reach::Imported(_) if is_place && page.family() == Family::Script => Ok(own()),
         Reach::Imported(origin) => {
-            match imported(world, page, &origin.module, &link::follow(world, &page.path, origin)?)? {
-                Some(file) => Ok(Thing::Shared(file)),
-                None => {
-                    let what = (MEANING, "it is bound by an import of something outside of the workspace");
-                    Err(refuse(page, group.declared, what, world))
-                }
+            let end = link::follow(world, &page.path, origin)?;
+            match (imported(world, page, &origin.module, &end)?, end) {
+                (Some(file), _) => Ok(Thing::Shared(file)),
+                (None, end) => Err(refuse(page, group.declared, unresolved(page, &end), world)),
             }
         }
+    }
+}
+
+/// The reason that an import leads to no thing.
+fn unresolved(page: &Page, end: &End) -> (&'static str, &'static str) {
+    let is_script = page.family() == Family::Script;
+    match end {
+        End::File(_) if is_script => (MEANING, "it is bound by an import of what another file passes on by that name"),
+        End::Unknown if is_script => (UNKNOWN, "the module that it comes from is not certain"),
+        _ => (MEANING, "it is bound by an import of something outside of the workspace"),
     }
 }
 
