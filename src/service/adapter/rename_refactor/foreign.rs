@@ -34,6 +34,16 @@ const UNREAD: &[(Family, &[&str])] = &[
 const SEPARATORS: &[(Family, &[&str])] =
     &[(Family::Go, &["."]), (Family::Python, &[".", ":"]), (Family::Rust, &["::"]), (Family::Script, &[])];
 
+/// Programs that run a text, with the arguments before it.
+const RUNNERS: &[(Family, &[&str], &[&str])] = &[
+    (Family::Python, &["python", "python3"], &["-c"]),
+    (
+        Family::Script,
+        &["bun", "deno", "node", "nodejs", "ts-node", "tsx"],
+        &["--eval", "--print", "-e", "-p", "-pe", "eval"],
+    ),
+];
+
 /// Words of code that reads the names of functions and types, by which data may name them.
 const REFLECTING: &[(Family, &[&str])] = &[
     (Family::Go, &["%T", "FuncForPC", "encoding/gob", "net/rpc", "reflect."]),
@@ -285,12 +295,15 @@ pub(super) fn judge(
         }
         let text = &*String::from_utf8_lossy(buffer);
         let places = word.places(Language::TypeScript, text);
-        let folded_at = folded(text, from).filter(|_| is_data && places.is_empty());
+let folded_at = folded(text, from).filter(|_| is_data && places.is_empty());
         let is_code = |at: &&Range<usize>| !is_prose(path, &text[..at.start]);
         // In texts about Rust, any name in small letters may be that of a crate or a module.
         let is_any = family == Family::Rust && Family::of_path(path).is_none();
         let module = Some(module.as_str()).filter(|_| !is_any);
-        let path_at = places.iter().filter(is_code).find(|at| is_path(text, at, module, (family, separators)));
+        let run = run(text, family);
+        let path_at = places.iter().filter(is_code).find(|at| {
+            is_path(text, at, module, (family, separators)) || run.is_some_and(|run| run < at.end && is_used(text, at))
+        });
         let quoted_at = places.iter().find(|at| is_data && is_quoted(text, at));
         let named = match (is_unread(path), path_at, quoted_at) {
             (true, ..) => Named::Code,
@@ -464,4 +477,46 @@ fn is_path(text: &str, at: &Range<usize>, module: Option<&str>, (family, separat
     let imported = line.rsplit_once(" import ").map(|(from, _)| from.trim_end());
     separators.iter().any(|separator| before.strip_suffix(separator).is_some_and(ends))
         || family == Family::Python && imported.is_some_and(ends)
+}
+
+/// The byte at which a file begins to run texts of a family.
+fn run(text: &str, family: Family) -> Option<usize> {
+    let (_, programs, arguments) = RUNNERS.iter().find(|(of, ..)| *of == family)?;
+    let (mut begin, mut end) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        end += line.len();
+        // A line may go on below.
+        if line.trim_end().ends_with('\\') && end < text.len() {
+            continue;
+        }
+        if runs(&text[begin..end], programs, arguments) {
+            return Some(begin);
+        }
+        begin = end;
+    }
+    None
+}
+
+/// True if a line runs a text by one of some programs: one of its arguments, its input, or the file itself.
+fn runs(line: &str, programs: &[&str], arguments: &[&str]) -> bool {
+    let words = |part: &str| {
+        let is_end = |c: char| !(c.is_alphanumeric() || "-_./<".contains(c));
+        part.split(is_end).filter(|word| !word.is_empty()).map(last).collect::<Vec<_>>()
+    };
+    let is_program = |word: &String| programs.contains(&word.as_str());
+    let is_text = |word: &String| *word == "-" || word.starts_with("<<") || arguments.contains(&word.as_str());
+    let all = words(line);
+    let mut rest = all.iter().skip_while(|word| !is_program(word));
+    let gets_input = line.split('|').skip(1).any(|part| words(part).first().is_some_and(is_program));
+    rest.next().is_some() && (gets_input || line.starts_with("#!") || rest.any(is_text))
+}
+
+/// True if a word of a script is called, imported, or a member.
+fn is_used(text: &str, at: &Range<usize>) -> bool {
+    let (before, after) = (&text[..at.start], &text[at.end..]);
+    let line = &text[before.rfind('\n').map_or(0, |end| end + 1)..at.end + after.find('\n').unwrap_or(after.len())];
+    before.ends_with('.')
+        || before.trim_end_matches(['"', '\'', '\\']).ends_with('[')
+        || after.trim_start().starts_with('(')
+        || ["import", "require"].iter().any(|word| line.contains(word))
 }

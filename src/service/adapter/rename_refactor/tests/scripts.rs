@@ -3,6 +3,26 @@
 use super::{evidence::at, *};
 
 #[test]
+fn texts_that_programs_run_are_doubt() {
+    let own = ("lib.mjs", "export function old() {}\n");
+    let used = "it names `old` of its module";
+    for (path, text) in [
+        ("run.sh", "node -e \"import('./lib.mjs').then((m) => console.log(m.old(2)))\"\n"),
+        ("run.sh", "node --input-type=module <<'EOF'\nimport * as m from './lib.mjs';\nm.old();\nEOF\n"),
+        ("run.sh", "echo \"import('./lib.mjs').then((m) => m['old'](2))\" | node\n"),
+        ("run.sh", "node \\\n  -e \"import('./lib.mjs').then((m) => m.old())\"\n"),
+        ("tool", "#!/usr/bin/env node\nconst { old } = require('./lib.mjs');\n"),
+        ("Dockerfile", "CMD [\"node\", \"-e\", \"import('./lib.mjs').then(({ old }) => old())\"]\n"),
+    ] {
+        at(&[own, (path, text)], ("lib.mjs", 1, 17), Err(used));
+    }
+    let fresh = [("lib.mjs", "export function fresh() {}\n")];
+    for text in ["node main.js\necho the old (1)\n", "node -e 'run()' # the old one\n", "echo x.old\n"] {
+        at(&[own, ("run.sh", text)], ("lib.mjs", 1, 17), Ok(&fresh));
+    }
+}
+
+#[test]
 fn modules_begin_in_the_base_of_a_configuration() {
     let config = ("tsconfig.json", "{\"compilerOptions\": {\"baseUrl\": \"src\"}}\n");
     let own = ("src/lib/w.ts", "export const old = 1;\n");
