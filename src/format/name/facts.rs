@@ -128,6 +128,9 @@ pub enum By {
 /// The reason against a binding that differs between statements, such as two imports.
 pub const SEVERAL_WAYS: &str = "it is bound in several ways";
 
+/// The reason against a declaration of TypeScript without a value.
+pub const AMBIENT: &str = "it only declares a value, which something else defines by that name";
+
 /// The reason against the name of a module of Rust.
 pub const MODULE: &str = "it is the name of a module";
 
@@ -194,6 +197,20 @@ pub enum Export {
     From(Origin),
 }
 
+/// A block of TypeScript that sees what its other blocks declare.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Block {
+    /// Declarations that are added to a module.
+    Module(String),
+    /// A block of a namespace or an enumeration.
+    Named {
+        /// The name.
+        name: String,
+        /// True if blocks of other files may belong to it.
+        is_shared: bool,
+    },
+}
+
 /// The meaning of a name in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
@@ -213,6 +230,10 @@ pub struct Facts {
     pub indexed: Vec<String>,
     /// The modules to which the file adds declarations.
     pub augmented: Vec<String>,
+    /// The places of the old name in blocks which see what other blocks declare.
+    pub crossings: Vec<(usize, Block)>,
+    /// The blocks that declare the old or the new name.
+    pub blocks: BTreeSet<Block>,
     /// The package of the file, in languages that have one.
     pub package: Option<String>,
     /// Words of strings that code can't look up.

@@ -46,6 +46,14 @@ const TYPESCRIPT: &str = "any unknown never object string number boolean symbol 
     unique declare namespace module type abstract as satisfies global";
 const BASH: &str = "if then else elif fi case esac for while until do done in function select time";
 
+/// The names that the standard libraries of scripts give to all files, of browsers and of Node.js too.
+const SCRIPT_GLOBALS: &str = include_str!("script_globals.txt");
+
+/// True if all scripts share a name of a standard library.
+pub fn is_script_global(name: &str) -> bool {
+    SCRIPT_GLOBALS.split_ascii_whitespace().any(|known| known == name)
+}
+
 /// The reason that a language refuses a name; none if it is an identifier.
 pub fn refusal(language: Language, name: &str) -> Option<String> {
     let lists: &[&str] = match language {

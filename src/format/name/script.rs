@@ -19,7 +19,8 @@ use oxc_span::{GetSpan, SourceType, Span};
 use oxc_syntax::module_record::{ExportExportName, ExportImportName, ImportImportName, ModuleRecord};
 
 use super::{
-    facts::{Export, Facts, Form, Group, Kind, Loose, Meaning, Obstacle, Origin, Reach, Site},
+    blocks::{self, Blocks},
+    facts::{AMBIENT, Export, Facts, Form, Group, Kind, Loose, Meaning, Obstacle, Origin, Reach, Site},
     passing::{self, Use},
 };
 
@@ -63,6 +64,8 @@ pub fn facts(path: &str, text: &str, change: Change<'_>, tokens: &[Range<usize>]
     let keys = file.notes.keys.iter().map(|(range, origin)| (range.clone(), origin.clone().map(Meaning::Of)));
     facts.loose.extend(keys.map(|(range, meaning)| Loose { range, meaning: meaning.unwrap_or(Meaning::Unclear(KEY)) }));
     facts.taken = file.taken();
+    let blocks = Blocks { semantic: &semantic, change, is_module: file.is_module };
+    (facts.crossings, facts.blocks) = (blocks.crossings(), blocks.declaring());
     Ok(facts)
 }
 
@@ -436,7 +439,10 @@ impl<'s, 'a> File<'s, 'a> {
             return of(declared, "it is a parameter and a member of its class at once");
         }
         if flags.contains(SymbolFlags::EnumMember) || scoping.scope_flags(home).is_ts_module_block() {
-            return of(declared, "it is a member of an enumeration or a namespace");
+            return of(declared, member_of(self.semantic.nodes().kind(scoping.get_node_id(home))));
+        }
+        if blocks::is_ambient(self.semantic, symbol) {
+            return of(declared, AMBIENT);
         }
         if let Some(at) = self.notes.dynamic {
             return of(at, "the file has `with` or a direct `eval`");
@@ -457,7 +463,8 @@ impl<'s, 'a> File<'s, 'a> {
         let home = scoping.symbol_scope_id(symbol);
         let references = self.semantic.symbol_references(symbol).map(|reference| reference.node_id());
         let predicates = self.notes.predicates.iter().map(|(_, node)| *node);
-        let taker = references.chain(predicates).find_map(|node| {
+        let declarations = self.hoisted(symbol).into_iter().map(|(node, _)| node);
+        let taker = references.chain(predicates).chain(declarations).find_map(|node| {
             let scope = self.semantic.nodes().get_node(node).scope_id();
             let within = scoping.scope_ancestors(scope).take_while(|scope| *scope != home);
             within.filter_map(|scope| scoping.get_binding(scope, to.into())).next()
@@ -483,8 +490,18 @@ impl<'s, 'a> File<'s, 'a> {
         let bound = outer.into_iter().flat_map(|outer| self.semantic.symbol_references(outer));
         let free = scoping.root_unresolved_references().get(to).into_iter().flatten();
         let free = free.map(|id| scoping.get_reference(*id));
-        let reference = bound.chain(free).find(|reference| is_inside(reference.node_id()))?;
-        Some(of(self.semantic.reference_span(reference)))
+        let places = bound.chain(free).map(|of| (of.node_id(), self.semantic.reference_span(of)));
+        let hoisted = outer.into_iter().flat_map(|outer| self.hoisted(outer));
+        places.chain(hoisted).find(|(node, _)| is_inside(*node)).map(|(_, span)| of(span))
+    }
+
+    /// The declarations of a variable that stand in blocks within its scope, where an inner binding takes their values.
+    fn hoisted(&self, symbol: SymbolId) -> Vec<(NodeId, Span)> {
+        let (scoping, home) = (self.scoping, self.scoping.symbol_scope_id(symbol));
+        let first = (scoping.symbol_declaration(symbol), scoping.symbol_span(symbol));
+        let again = scoping.symbol_redeclarations(symbol).iter().map(|again| (again.declaration, again.span));
+        let is_below = |node| scoping.scope_is_descendant_of(self.semantic.nodes().get_node(node).scope_id(), home);
+        again.chain([first]).filter(|(node, _)| is_below(*node)).collect()
     }
 
     fn free(&self) -> BTreeSet<usize> {
@@ -492,14 +509,23 @@ impl<'s, 'a> File<'s, 'a> {
         references.map(|id| start(self.semantic.reference_span(self.scoping.get_reference(*id)))).collect()
     }
 
-    /// A place of the new name at the top of the file, or one that the file does not bind.
+    /// A place of the new name at the top of the file, one that the file does not bind, or one around a place that it does not bind.
     fn taken(&self) -> Option<usize> {
         let (scoping, to) = (self.scoping, self.change.to);
         if let Some(symbol) = scoping.get_root_binding(to.into()) {
             return Some(start(scoping.symbol_span(symbol)));
         }
-        let reference = scoping.root_unresolved_references().get(to)?.first()?;
-        Some(start(self.semantic.reference_span(scoping.get_reference(*reference))))
+        let free = |name: &str| scoping.root_unresolved_references().get(name).into_iter().flatten();
+        if let Some(reference) = free(to).next() {
+            return Some(start(self.semantic.reference_span(scoping.get_reference(*reference))));
+        }
+        // A binding around a place that the file does not bind would take it.
+        let mut around = free(self.change.from).flat_map(|reference| {
+            let node = scoping.get_reference(*reference).node_id();
+            scoping.scope_ancestors(self.semantic.nodes().get_node(node).scope_id())
+        });
+        let taker = around.find_map(|scope| scoping.get_binding(scope, to.into()))?;
+        Some(start(scoping.symbol_span(taker)))
     }
 
     /// Notes modules that the file loads as values or augments.
@@ -533,6 +559,15 @@ impl<'s, 'a> File<'s, 'a> {
         let is_passed = used.is_passed && !module.is_empty();
         note_use(Use { is_passed, ..used }, &module, notes);
         notes.loaded.push(module);
+    }
+}
+
+/// The reason against a member, by the node whose block declares it.
+fn member_of(kind: AstKind<'_>) -> &'static str {
+    match kind {
+        AstKind::TSGlobalDeclaration(_) => "`declare global` adds it to the global object",
+        AstKind::TSExternalModuleDeclaration(_) => "`declare module` declares it for another module",
+        _ => "it is a member of an enumeration or a namespace",
     }
 }
 

@@ -221,7 +221,7 @@ pub(super) fn shown(world: &World<'_>, (home, group): (&Page, &Group), places: &
 }
 
 /// True if a file of a family has one of some texts.
-fn holds(world: &World<'_>, family: Family, words: &[&str]) -> Result<bool, Error> {
+pub(super) fn holds(world: &World<'_>, family: Family, words: &[&str]) -> Result<bool, Error> {
     let has_one = |bytes: &[u8]| words.iter().any(|word| memchr::memmem::find(bytes, word.as_bytes()).is_some());
     Ok(world.map_files(family, &|_, bytes| Ok(has_one(bytes)))?.into_iter().any(|(_, has_one)| has_one))
 }
@@ -295,7 +295,7 @@ pub(super) fn judge(
         }
         let text = &*String::from_utf8_lossy(buffer);
         let places = word.places(Language::TypeScript, text);
-let folded_at = folded(text, from).filter(|_| is_data && places.is_empty());
+        let folded_at = folded(text, from).filter(|_| is_data && places.is_empty());
         let is_code = |at: &&Range<usize>| !is_prose(path, &text[..at.start]);
         // In texts about Rust, any name in small letters may be that of a crate or a module.
         let is_any = family == Family::Rust && Family::of_path(path).is_none();

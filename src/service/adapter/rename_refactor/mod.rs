@@ -4,7 +4,7 @@
 //! does so, and `items` compares what names mean before and after; for Go, `package` knows what files share. `thing` tells what a place means; `scope`, `lexical` and `lsp`
 //! choose the places of one thing. `argument` knows the calls that name a parameter, `lookup` the strings that may name a thing,
 //! `family` and `member` the declarations that belong together, and `affected` the files whose errors a change may alter. `rest`
-//! asks for evidence that other places mean another thing, and `foreign` knows the files that nobody parses. `rewrite` writes the
+//! asks for evidence that other places mean another thing, `foreign` knows the files that nobody parses, and `script` what scripts mean without its name. `rewrite` writes the
 //! places, and `absent` says that there are none. Whatever can't be decided is refused with the places that are in doubt (`refusal`)
 //! and the ways out (`remedy`).
 //!
@@ -34,6 +34,7 @@ mod remedy;
 mod rest;
 mod rewrite;
 mod scope;
+mod script;
 mod thing;
 mod verify;
 mod world;

@@ -26,6 +26,7 @@ use format::{
 const NO_DECLARATION: &str = "the module that it comes from does not declare it, so that its meaning is not certain";
 const LOADED: &str = "its file loads modules as values, so that it may be a member of one";
 const AUGMENTED: &str = "its file adds declarations to a module that may be this one";
+const ADDS: &str = "it adds declarations to a module that may be this one, and has the new name";
 const HIDES: &str = "it takes everything of the file, and the new name means another thing there";
 const INDEXED: &str = "it computes names of the module's members";
 const LEFT_OUT: &str = "imports of everything leave out names that begin with `_`";
@@ -127,10 +128,23 @@ impl Shared<'_, '_> {
                         refusal.add_file(path, (UNKNOWN, INDEXED))?;
                     }
                 }
-                Ok(())
+                self.of_added(home, refusal)
             }
             Family::Go | Family::Java | Family::Rust | Family::Script | Family::Other(_) => Ok(()),
         }
+    }
+
+    /// Refuses files that have the new name and add declarations to a home, which would mean the renamed thing.
+    fn of_added(&self, home: &Page, refusal: &mut Refusal) -> Result<(), Error> {
+        let is_other = |path: &&str| Family::of_path(path) == Some(Family::Script) && *path != home.path.as_str();
+        for path in self.world.taken_files()?.into_iter().filter(is_other) {
+            let facts = self.world.facts(path, self.world.change.to);
+            let augmented = facts.map(|facts| facts.augmented.clone()).unwrap_or_default();
+            if self.is_loaded(path, &augmented, &mut BTreeSet::new())? {
+                refusal.add_file(path, (TAKEN, ADDS))?;
+            }
+        }
+        Ok(())
     }
 
     /// Refuses if programs may take another file for the home, which exports the name too.
@@ -413,8 +427,15 @@ impl Shared<'_, '_> {
             Some(base) => base.is_empty() || path.starts_with(&format!("{base}/")),
             None => is_near || tail.is_empty() || format!("/{path}").contains(&format!("/{tail}/")),
         };
-        let has_it = |path: &String| self.world.page(path).is_some() || stars.contains(&path.as_str());
-        Ok(self.world.paths()?.iter().filter(may_be).any(has_it))
+        for path in self.world.paths()?.iter().filter(may_be) {
+            let name = self.world.change.from;
+            let exports =
+                || Ok::<_, Error>(link::exported(self.world, End::File(path.clone()), name)? != End::Elsewhere);
+            if self.world.page(path).is_some() || stars.contains(&path.as_str()) && exports()? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 

@@ -12,14 +12,15 @@ use super::{
     places::{End, Places},
     refusal::{MEANING, OUTSIDE, Refusal, TAKEN, UNKNOWN},
     rest::Shared,
+    script,
     thing::{Thing, at_place, facts, first, is_same_package, only, page},
     world::World,
 };
 use base::error::Error;
 use format::name::{
     built,
-    facts::{Facts, Form, Group, Loose, Meaning, Origin, Reach},
-    script,
+    facts::{AMBIENT, Facts, Form, Group, Loose, Meaning, Origin, Reach},
+    script::OWN,
     token::Class,
 };
 
@@ -95,6 +96,9 @@ impl Search<'_, '_> {
             package::keys(world, path, &mut self.refusal)?;
         }
         foreign::read_back(world, (page, group), &mut self.refusal)?;
+        if page.family() == Family::Script {
+            script::judge(world, (page, group), (&self.places, &BTreeSet::new()), &mut self.refusal)?;
+        }
         if group.kind.has_name() {
             foreign::judge(
                 world,
@@ -113,9 +117,10 @@ impl Search<'_, '_> {
     /// Adds a binding. `is_linked` says that the imported thing itself is renamed.
     fn group(&mut self, page: &Page, group: &Group, is_linked: bool) {
         if let Some(obstacle) = &group.obstacle {
+            let kind = if obstacle.reason == AMBIENT { UNKNOWN } else { TAKEN };
             match obstacle.is_unclear {
-                true => self.refusal.add(page, obstacle.at, (TAKEN, &obstacle.reason)),
-                false => self.refusal.add_lasting(page, obstacle.at, (TAKEN, &obstacle.reason)),
+                true => self.refusal.add(page, obstacle.at, (kind, &obstacle.reason)),
+                false => self.refusal.add_lasting(page, obstacle.at, (kind, &obstacle.reason)),
             }
         }
         self.places.homes.insert((page.path.to_string(), group.declared));
@@ -227,8 +232,10 @@ impl Search<'_, '_> {
             Ok(family == Family::Python && shared.is_passed_on(family)? && lookup::computes(world, sought)?)
         };
         foreign::judge(world, (home, &group.reach, self.mentions), &looks_up, (&mut self.places, &mut self.refusal))?;
-        if family == Family::Python {
-            self.named((home, group), &shared)?;
+        match family {
+            Family::Python => self.named((home, group), &shared)?,
+            Family::Script => script::judge(world, (home, group), (&self.places, &homes), &mut self.refusal)?,
+            Family::Go | Family::Java | Family::Rust | Family::Other(_) => {}
         }
         for page in world.pages()?.filter(|page| page.family() == family) {
             let renamed = self.places.code.get(page.path.as_str());
@@ -396,7 +403,7 @@ impl Search<'_, '_> {
                 self.refusal.add(page, at, (UNKNOWN, reason));
                 Ok(false)
             }
-            Meaning::Of(origin) if origin.module == script::OWN => Ok(false),
+            Meaning::Of(origin) if origin.module == OWN => Ok(false),
             Meaning::Member | Meaning::Of(_) if page.family() == Family::Script => {
                 for module in &other.loaded {
                     let end = link::script_module(world, &page.path, module)?;

@@ -1,0 +1,195 @@
+//! Names of scripts that code means without writing them: those that markup is compiled to, those that files without imports share,
+//! those that blocks of a namespace share, and those that texts use which code runs.
+
+use std::collections::BTreeSet;
+
+use super::{
+    foreign::holds,
+    link,
+    page::{Family, Page},
+    places::{End, Places},
+    refusal::{MEANING, Refusal, TAKEN, UNKNOWN},
+    world::World,
+};
+use base::{error::Error, path::RepoPath};
+use format::name::{
+    facts::{Block, Group, Reach},
+    reserved, word,
+};
+
+/// The function that markup calls without a setting, as a member of this name.
+const ROOT: &str = "React";
+
+/// The members of modules that markup calls or means.
+const MEMBERS: &[&str] = &["Fragment", "JSX", "createElement", "jsx", "jsxDEV", "jsxs"];
+
+/// Words of settings before the name of a function that markup calls.
+const FACTORIES: &[&str] = &[
+    "@jsx",
+    "@jsxFrag",
+    "jsx-factory",
+    "jsx-fragment",
+    "jsxFactory",
+    "jsxFragment",
+    "jsxFragmentFactory",
+    "pragma",
+    "pragmaFrag",
+];
+
+/// The endings of files that may hold such settings, beside scripts.
+const SETTINGS: &[&str] = &["babelrc", "json", "json5", "jsonc", "mk", "sh", "swcrc", "toml", "yaml", "yml"];
+
+/// Calls that run the texts of files with names of their own.
+const RUNNING: &[&str] = &["importScripts(", "runInContext(", "runInNewContext(", "runInThisContext("];
+
+/// Refuses a thing that code means without its name, or that would be meant so by the new one. `homes` are the files that pass it on.
+pub(super) fn judge(
+    world: &World<'_>,
+    (home, group): (&Page, &Group),
+    (places, homes): (&Places, &BTreeSet<String>),
+    refusal: &mut Refusal,
+) -> Result<(), Error> {
+    markup(world, (home, group), places, refusal)?;
+    blocks(world, (places, homes), refusal)?;
+    if group.reach == Reach::Global { globals(world, (home, group), refusal) } else { Ok(()) }
+}
+
+/// Refuses what markup calls: the names of settings, and those of libraries.
+fn markup(
+    world: &World<'_>,
+    (home, group): (&Page, &Group),
+    places: &Places,
+    refusal: &mut Refusal,
+) -> Result<(), Error> {
+    let names = [world.change.from, world.change.to];
+    let read = world.map_files(Family::Script, &|path: &RepoPath, bytes: &[u8]| {
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        Ok((is_markup(path, text), names.map(|name| called(text, name))))
+    })?;
+    if !read.iter().any(|(_, (has_markup, _))| *has_markup) {
+        return Ok(());
+    }
+    let is_setting = |path: &&String| SETTINGS.contains(&path.rsplit('.').next().unwrap_or_default());
+    let texts = world.paths()?.iter().filter(is_setting).filter_map(|path| world.text(path));
+    let of_texts = texts.map(|text| names.map(|name| called(&text, name)));
+    let mut calls: Vec<_> = read.iter().map(|(_, (_, calls))| *calls).chain(of_texts).flatten().flatten().collect();
+    calls.extend(names.contains(&ROOT).then_some(Call::Root));
+    calls.extend(names.iter().any(|name| MEMBERS.contains(name)).then_some(Call::Member));
+    let is_shared = matches!(group.reach, Reach::Exported | Reach::Global);
+    let has_place = |path: &RepoPath| places.code.contains_key(path.as_str());
+    let is_near = read.iter().any(|(path, (has_markup, _))| *has_markup && has_place(path));
+    if calls.contains(&Call::Root) && is_near || !calls.is_empty() && is_shared {
+        let reason = "markup is compiled to calls of the old or the new name";
+        refusal.add_lasting(home, group.declared, (UNKNOWN, reason));
+    }
+    Ok(())
+}
+
+/// The way in which markup calls a name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Call {
+    /// By the name that its file gives it.
+    Root,
+    /// As a member of another name.
+    Member,
+}
+
+/// The way in which settings of a text let markup call a name.
+fn called(text: &str, name: &str) -> Option<Call> {
+    if !["jsx", "pragma"].iter().any(|part| text.contains(part)) {
+        return None;
+    }
+    let values = FACTORIES.iter().flat_map(|key| text.match_indices(key).map(|(at, key)| &text[at + key.len()..]));
+    let mut values = values.filter(|rest| !rest.starts_with(word::continues)).filter_map(|rest| {
+        let rest = rest.trim_start_matches([' ', '\t', '"', '\'', '`', ':', '=']);
+        rest.split(|c| !word::continues(c) && c != '.').next()
+    });
+    let at = values.find_map(|value| value.split('.').position(|part| part == name))?;
+    Some(if at == 0 { Call::Root } else { Call::Member })
+}
+
+/// True for a script that may have markup.
+fn is_markup(path: &str, text: &str) -> bool {
+    let is_plain = [".ts", ".mts", ".cts"].iter().any(|ending| path.ends_with(ending));
+    path.ends_with("x") || !is_plain && ["</", "/>"].iter().any(|sign| text.contains(sign))
+}
+
+/// Refuses places in blocks whose other blocks declare the old or the new name.
+fn blocks(
+    world: &World<'_>,
+    (places, homes): (&Places, &BTreeSet<String>),
+    refusal: &mut Refusal,
+) -> Result<(), Error> {
+    for page in world.pages()?.filter(|page| page.family() == Family::Script) {
+        let Ok(facts) = &page.facts else { continue };
+        for (at, block) in &facts.crossings {
+            let is_renamed = places.code.get(page.path.as_str()).is_some_and(|code| code.contains_key(at));
+            let is_declared = match block {
+                Block::Named { is_shared, .. } => {
+                    is_renamed && (facts.blocks.contains(block) || *is_shared && is_elsewhere(world, block)?)
+                }
+                Block::Module(module) => is_added(world, (page, module), is_renamed, homes)?,
+            };
+            if is_declared {
+                let reason = "its block sees what another one declares, which has the old or the new name";
+                refusal.add_lasting(page, *at, (MEANING, reason));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// True if a block of another file declares the old or the new name.
+fn is_elsewhere(world: &World<'_>, block: &Block) -> Result<bool, Error> {
+    let has_it = |page: &Page| page.facts.as_ref().is_ok_and(|facts| facts.blocks.contains(block));
+    let is_taken = |path: &str| {
+        let facts = world.facts(path, world.change.to).filter(|_| Family::of_path(path) == Some(Family::Script));
+        facts.is_some_and(|facts| facts.blocks.contains(block))
+    };
+    Ok(world.pages()?.any(has_it) || world.taken_files()?.into_iter().any(is_taken))
+}
+
+/// True if a place among declarations that are added to a module means what that module exports, or would mean it.
+fn is_added(
+    world: &World<'_>,
+    (page, module): (&Page, &str),
+    is_renamed: bool,
+    homes: &BTreeSet<String>,
+) -> Result<bool, Error> {
+    let exported = |name| link::exported(world, link::script_module(world, &page.path, module)?, name);
+    let of_old = exported(world.change.from)?;
+    let is_home = matches!(&of_old, End::File(file) if homes.contains(file));
+    Ok(is_home || is_renamed && (of_old != End::Elsewhere || exported(world.change.to)? != End::Elsewhere))
+}
+
+/// Refuses a thing that all files share: if it may be named in other ways, or if something else has the new name.
+fn globals(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refusal) -> Result<(), Error> {
+    if reserved::is_script_global(world.change.to) {
+        let what = (TAKEN, "the standard library has the new name, which all files share");
+        refusal.add_lasting(home, group.declared, what);
+    }
+    if runs(world)? {
+        let what = (UNKNOWN, "code runs texts of files, and may name it as a member of what they run in");
+        refusal.add_lasting(home, group.declared, what);
+    }
+    let is_other = |path: &&str| Family::of_path(path) == Some(Family::Script) && *path != home.path.as_str();
+    for path in world.taken_files()?.into_iter().filter(is_other) {
+        let is_taken = world.facts(path, world.change.to).is_none_or(|facts| {
+            let is_bound = |at: usize| facts.groups.iter().any(|group| group.declared == at);
+            facts.groups.iter().any(|group| group.reach == Reach::Global) || facts.taken.is_some_and(|at| !is_bound(at))
+        });
+        if is_taken {
+            refusal.add_file(path, (TAKEN, "it has the new name for a thing that all files share"))?;
+        }
+    }
+    Ok(())
+}
+
+/// True if code runs the texts of files.
+fn runs(world: &World<'_>) -> Result<bool, Error> {
+    let evaluates = world.map_files(Family::Script, &|_: &RepoPath, bytes: &[u8]| {
+        let has = |part: &str| memchr::memmem::find(bytes, part.as_bytes()).is_some();
+        Ok(has("eval") && has("readFile"))
+    })?;
+    Ok(evaluates.into_iter().any(|(_, evaluates)| evaluates) || holds(world, Family::Script, RUNNING)?)
+}
