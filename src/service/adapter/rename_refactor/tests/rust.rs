@@ -265,18 +265,13 @@ fn paths_of_the_edition_2015_are_in_doubt() {
 #[test]
 fn texts_about_a_crate_have_paths_of_it() {
     let home = ("src/lib.rs", "pub fn §old() {}\n");
-    refused(&[MANIFEST, home, ("README.md", "Call `k::old`.\n")], "no engine reads it");
+    refused(&[MANIFEST, home, ("README.md", "Call:\n\n    k::old();\n")], "no engine reads it");
     let included = ("src/lib.rs", "#![doc = include_str!(\"../README.md\")]\npub fn §old() {}\n");
     for page in ["```\nold();\n```\n", "Text:\n\n    old();\n"] {
         refused(&[MANIFEST, included, ("README.md", page)], "its code is included");
     }
     let home = ("src/lib.rs", "#![doc = include_str!(\"../README.md\")]\npub fn §‹old›() {}\n");
-    renamed(&[
-        MANIFEST,
-        home,
-        ("README.md", "The old way: `Old::old`.\n"),
-        ("x.cc", "int f() { return std::old(); }\n"),
-    ]);
+    renamed(&[MANIFEST, home, ("README.md", "The old way: `k::old`.\n"), ("x.cc", "int f() { return std::old(); }\n")]);
 }
 
 #[test]
