@@ -69,7 +69,9 @@ const SCOPES: &[&str] = &["class_definition", "function_definition", "lambda"];
 
 /// The names that code may compute and look up.
 #[derive(Clone, Copy, Debug)]
-pub struct Sought {
+pub struct Sought<'n> {
+    /// One of them.
+    pub name: &'n str,
     /// True if a value may have them as members; a module that is no value has none.
     pub of_values: bool,
     /// True if they are the names of functions or classes, which know them.
@@ -88,7 +90,7 @@ pub fn may_compute(text: &str) -> bool {
 }
 
 /// True if a file of Python may compute names and look them up.
-pub fn computes(tree: &Tree, text: &str, sought: Sought) -> bool {
+pub fn computes(tree: &Tree, text: &str, sought: Sought<'_>) -> bool {
     let root = tree.root();
     let mut open = vec![root.get_inner_node()];
     while let Some(node) = open.pop() {
@@ -98,8 +100,8 @@ pub fn computes(tree: &Tree, text: &str, sought: Sought) -> bool {
             kind if CALLS.contains(&kind) && is_look_up(last("function")) => {
                 sought.of_values && argument(node, text).is_none_or(|name| !is_literal(name))
             }
-            "identifier" => reaches(node, &text[node.byte_range()], sought),
-            "attribute" if NAMING.contains(&named("attribute")) => sought.has_name,
+            "identifier" => reaches(node, text, sought),
+            "attribute" if NAMING.contains(&named("attribute")) => sought.has_name && !is_part(node),
             // `sys.modules["name"]` is a module, whatever is looked up in it.
             "attribute" if named("attribute") == "modules" => true,
             "attribute" if HOLDING.contains(&named("attribute")) => {
@@ -117,14 +119,15 @@ pub fn computes(tree: &Tree, text: &str, sought: Sought) -> bool {
 }
 
 /// True if a name is that of a function by which code may reach names that it computes.
-fn reaches(node: Node<'_>, word: &str, sought: Sought) -> bool {
+fn reaches(node: Node<'_>, text: &str, sought: Sought<'_>) -> bool {
+    let word = &text[node.byte_range()];
     let attribute = node.parent().filter(|parent| parent.kind() == "attribute");
     let called = attribute.unwrap_or(node);
     let call = called.parent().filter(|call| CALLS.contains(&call.kind()));
     let call = call.filter(|call| call.child_by_field_name("function").is_some_and(|own| own.id() == called.id()));
     let first = call.and_then(|call| call.child_by_field_name("arguments")).and_then(|list| list.named_child(0));
     match word {
-        "globals" => call.is_none_or(|call| !is_literal_key(call)),
+        "globals" => call.is_none_or(|call| !is_literal_key(call) && may_be_key(call, text, sought.name)),
         // A function that is a value may be called anywhere.
         _ if is_look_up(word) => sought.of_values && call.is_none(),
         // `patch.object(module, "name")` has the module as a value.
@@ -143,6 +146,21 @@ fn reaches(node: Node<'_>, word: &str, sought: Sought) -> bool {
         "signature" => sought.of_values,
         _ => REACHING.contains(&word),
     }
+}
+
+/// True if a name that code reads is only a part of a text.
+fn is_part(node: Node<'_>) -> bool {
+    let text = node.parent().filter(|above| above.kind() == "interpolation").and_then(|above| above.parent());
+    text.is_some_and(|text| text.children(&mut text.walk()).any(|child| child.kind() == "string_content"))
+}
+
+/// False if the key of a value begins with a text, and the name does not.
+fn may_be_key(value: Node<'_>, text: &str, name: &str) -> bool {
+    let subscript = value.parent().filter(|parent| parent.kind() == "subscript");
+    let key = subscript.and_then(|subscript| subscript.child_by_field_name("subscript"));
+    let key = key.filter(|key| key.kind() == "string" && key.id() != value.id());
+    let begin = key.and_then(|key| key.child(1)).filter(|part| part.kind() == "string_content");
+    begin.is_none_or(|begin| name.starts_with(&text[begin.byte_range()]))
 }
 
 /// True for a part of an import, which calls nothing.

@@ -77,7 +77,8 @@ pub(super) fn judge(
         }
     }
     let is_called = !used.escapes && !used.is_aliased && !used.is_of_class();
-    Ok(is_called && !lookup::computes(world, built::Sought { of_values: true, has_name: false })?)
+    Ok(is_called
+        && !lookup::computes(world, built::Sought { name: world.change.from, of_values: true, has_name: false })?)
 }
 
 impl<'w, 'a> Use<'w, 'a> {

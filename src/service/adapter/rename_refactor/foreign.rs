@@ -83,6 +83,20 @@ const UNBUILDING: &[&str] = &[
 /// The endings of files that hold data.
 const DATA: &[&str] = &["cfg", "csv", "ini", "json", "jsonl", "toml", "tsv", "txt", "xml", "yaml", "yml"];
 
+/// The beginnings of names of files that hold data for tools alone.
+const TOOLS: &[&str] = &[
+    "Cargo.",
+    "composer.",
+    "mkdocs.",
+    "package-lock.",
+    "package.json",
+    "pyproject.",
+    "requirements",
+    "setup.cfg",
+    "tox.",
+    "tsconfig",
+];
+
 /// Refuses what code may read of a declaration: the name of a class or a function that scripts have as data too, the name of a class
 /// that a decorator gets, and the names of parameters.
 pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refusal) -> Result<(), Error> {
@@ -102,7 +116,7 @@ pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refus
     if !is_script && !is_go {
         return Ok(());
     }
-    if is_script && lookup::is_decorated(home, group) && reflects(world, Family::Script)? {
+    if is_script && lookup::is_decorated(home, group) && reflects(world, Family::Script, Read::Part)? {
         refusal.add_lasting(home, group.declared, (UNKNOWN, "its decorator may read its name, as other code does"));
     }
     let mut quoted = Vec::new();
@@ -118,7 +132,9 @@ pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refus
         let strings = page.tokens.iter().filter(|token| token.class == Class::Strings);
         quoted.extend(strings.filter(|token| is_named(page, token)).map(|token| (page, token)));
     }
-    if !quoted.is_empty() && reflects(world, home.family())? {
+    let makes_objects = group.kind != Kind::Function || world.change.from.starts_with(char::is_uppercase);
+    let of = if makes_objects { Read::Whole } else { Read::OfFunction };
+    if !quoted.is_empty() && reflects(world, home.family(), of)? {
         for (page, token) in quoted {
             let what = (UNKNOWN, "a string has it, and code reads the names of functions or types");
             refusal.add_lasting(page, token.range.start, what);
@@ -138,7 +154,7 @@ fn trimmed(world: &World<'_>, home: &Page, refusal: &mut Refusal) -> Result<(), 
         Ok(std::str::from_utf8(bytes).unwrap_or_default().split(['"', '`']).any(begins))
     })?;
     let found: Vec<_> = read.into_iter().filter(|(_, begins)| *begins).collect();
-    if !found.is_empty() && reflects(world, Family::Go)? {
+    if !found.is_empty() && reflects(world, Family::Go, Read::Part)? {
         for (path, _) in found {
             refusal.add_file(&path, (UNKNOWN, "a string is the beginning of its name, and code reads names"))?;
         }
@@ -162,7 +178,7 @@ fn built_of(world: &World<'_>, family: Family, refusal: &mut Refusal) -> Result<
         Ok(ends.map(longer).collect::<Vec<_>>())
     })?;
     let longer: BTreeSet<String> = read.into_iter().flat_map(|(_, longer)| longer).collect();
-    if longer.is_empty() || !reflects(world, family)? {
+    if longer.is_empty() || !reflects(world, family, Read::Part)? {
         return Ok(());
     }
     for path in lookup::building(world, family, &longer)? {
@@ -173,27 +189,44 @@ fn built_of(world: &World<'_>, family: Family, refusal: &mut Refusal) -> Result<
 }
 
 /// True if code of a family reads the names of functions and types.
-fn reflects(world: &World<'_>, family: Family) -> Result<bool, Error> {
+fn reflects(world: &World<'_>, family: Family, of: Read) -> Result<bool, Error> {
     Ok(world
-        .map_files(family, &|_, bytes| Ok(reads(bytes, family, world.change.from).is_some()))?
+        .map_files(family, &|_, bytes| Ok(reads(bytes, family, (world.change.from, of)).is_some()))?
         .into_iter()
         .any(|(_, reads)| reads))
 }
 
+/// What code makes of a name that it reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Read {
+    /// A part of another text.
+    Part,
+    /// The name itself.
+    Whole,
+    /// The name itself, of a function that makes no objects.
+    OfFunction,
+}
+
 /// The place at which code of a family reads the names of functions and types. A comparison with a text tells no other name.
-fn reads(bytes: &[u8], family: Family, name: &str) -> Option<usize> {
+fn reads(bytes: &[u8], family: Family, (name, of): (&str, Read)) -> Option<usize> {
     let words = REFLECTING.iter().find(|(of, _)| *of == family).map_or(&[][..], |(_, words)| words);
-    // What is constructed has a capital letter.
-    let words = words.iter().filter(|word| **word != CONSTRUCTOR || name.starts_with(char::is_uppercase));
-    let is_read = |end: usize| {
+    let words = words.iter().filter(|word| **word != CONSTRUCTOR || of != Read::OfFunction);
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.');
+    let is_read = |at: usize, end: usize| {
         let rest = bytes[end..].trim_ascii_start();
         let operand = rest.strip_prefix(b"!=").or(rest.strip_prefix(b"=="));
         let operand = operand.map(|operand| operand.strip_prefix(b"=").unwrap_or(operand).trim_ascii_start());
         let text = operand.filter(|operand| operand.starts_with(b"'") || operand.starts_with(b"\""));
-        text.is_none_or(|text| text[1..].starts_with(name.as_bytes()))
+        let begin = bytes[..at].iter().rposition(|byte| !is_word(byte)).map_or(0, |before| before + 1);
+        // `text ${of.name} text`
+        let is_part = bytes[..begin].ends_with(b"${") && rest.starts_with(b"}");
+        let is_part = is_part && !(bytes[..begin].ends_with(b"`${") && rest.starts_with(b"}`"));
+        text.is_none_or(|text| text[1..].starts_with(name.as_bytes())) && (of == Read::Part || !is_part)
     };
-    let found =
-        words.filter_map(|word| memchr::memmem::find_iter(bytes, word.as_bytes()).find(|at| is_read(at + word.len())));
+    let found = words.filter_map(|word| {
+        let is_whole = |at: usize| at == 0 || word.starts_with('.') || !bytes[at - 1].is_ascii_alphanumeric();
+        memchr::memmem::find_iter(bytes, word.as_bytes()).find(|at| is_whole(*at) && is_read(*at, at + word.len()))
+    });
     found.min()
 }
 
@@ -204,7 +237,7 @@ pub(super) fn shown(world: &World<'_>, (home, group): (&Page, &Group), places: &
     }
     let (family, name) = (home.family(), world.change.from);
     let line_of = |bytes: &[u8]| {
-        let at = reads(bytes, family, name)?;
+        let at = reads(bytes, family, (name, Read::Part))?;
         Some(1 + memchr::memchr_iter(b'\n', &bytes[..at]).count() as u64)
     };
     let read = world.map_files(family, &|_, bytes: &[u8]| Ok(line_of(bytes)))?;
@@ -289,7 +322,8 @@ pub(super) fn judge(
         if !ctx.view.read_into(path, LARGEST, buffer).is_ok_and(|stamp| stamp.is_some()) {
             return Ok(Some((Named::Unread, 1)));
         }
-        let is_data = DATA.contains(&path.rsplit('.').next().unwrap_or_default());
+        let is_tool = TOOLS.iter().any(|name| last(path).starts_with(name));
+        let is_data = DATA.contains(&path.rsplit('.').next().unwrap_or_default()) && !is_tool;
         if !word.is_in(buffer) && !is_data {
             return Ok(None);
         }
@@ -319,7 +353,7 @@ pub(super) fn judge(
     let found = found.into_iter().collect::<Result<Vec<_>, Error>>()?;
     let has = |kinds: &[Named]| found.iter().flatten().any(|(named, _)| kinds.contains(named));
     let looks_up = has(&[Named::Data, Named::Quoted]) && looks_up()?;
-    let reflects = looks_up || has(&[Named::Folded, Named::Quoted]) && reflects(world, family)?;
+    let reflects = looks_up || has(&[Named::Folded, Named::Quoted]) && reflects(world, family, Read::Whole)?;
     for (path, found) in paths.iter().zip(found) {
         let Some((named, line)) = found else { continue };
         let named = match named {

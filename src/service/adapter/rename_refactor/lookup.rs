@@ -304,11 +304,11 @@ pub(super) fn may_look_up(world: &World<'_>, (home, group): (&Page, &Group)) -> 
             return Ok(true);
         }
     }
-    computes(world, built::Sought { of_values: false, has_name })
+    computes(world, built::Sought { name: world.change.from, of_values: false, has_name })
 }
 
 /// True if code of Python may look up names that it computes.
-pub(super) fn computes(world: &World<'_>, sought: built::Sought) -> Result<bool, Error> {
+pub(super) fn computes(world: &World<'_>, sought: built::Sought<'_>) -> Result<bool, Error> {
     let read = world.map_files(Family::Python, &|path: &RepoPath, bytes: &[u8]| {
         let Ok(text) = std::str::from_utf8(bytes) else { return Ok(true) };
         let language = Language::of_path(path).filter(|_| built::may_compute(text));

@@ -228,7 +228,7 @@ impl Search<'_, '_> {
             Shared { world, home, homes: &homes, is_global, passed_on: OnceCell::new(), values: OnceCell::new() };
         shared.judge_world((home, group), &mut self.refusal)?;
         let looks_up = || {
-            let sought = built::Sought { of_values: true, has_name: false };
+            let sought = built::Sought { name: world.change.from, of_values: true, has_name: false };
             Ok(family == Family::Python && shared.is_passed_on(family)? && lookup::computes(world, sought)?)
         };
         foreign::judge(world, (home, &group.reach, self.mentions), &looks_up, (&mut self.places, &mut self.refusal))?;
