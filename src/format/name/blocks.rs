@@ -8,7 +8,7 @@ use oxc_ast::{
 };
 use oxc_semantic::{NodeId, ScopeId, Semantic, SymbolFlags, SymbolId};
 
-use super::{facts::Block, script::Change};
+use super::facts::{Block, Change};
 
 /// The blocks of a file.
 pub(super) struct Blocks<'s, 'a> {

@@ -7,6 +7,15 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+/// The new name beside the old one.
+#[derive(Clone, Copy)]
+pub struct Change<'n> {
+    /// The name that is sought.
+    pub from: &'n str,
+    /// The name that it shall get.
+    pub to: &'n str,
+}
+
 /// The kind of a declared thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

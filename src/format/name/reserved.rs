@@ -16,7 +16,7 @@ const CSHARP: &str = "abstract as base bool break byte case catch char checked c
     ushort using virtual void volatile while";
 const GO: &str = "break case chan const continue default defer else fallthrough for func go goto if import interface map \
     package range return select struct switch type var init main _";
-/// What every file of Go knows, but for the functions that older versions lack.
+/// Names that every file of Go knows, but for the functions that older versions lack.
 const GO_PREDECLARED: &str = "any append bool byte cap close comparable complex complex128 complex64 copy delete error false \
     float32 float64 imag int int16 int32 int64 int8 iota len make new nil panic print println real recover rune string true \
     uint uint16 uint32 uint64 uint8 uintptr";

@@ -20,20 +20,12 @@ use oxc_semantic::{NodeId, Scoping, Semantic, SemanticBuilder, SymbolFlags, Symb
 use oxc_span::{GetSpan, SourceType, Span};
 use oxc_syntax::module_record::{ExportExportName, ExportImportName, ImportImportName, ModuleRecord};
 
+pub use super::facts::Change;
 use super::{
     blocks::Blocks,
     facts::{Export, Facts, Form, Group, Kind, Loose, Meaning, Origin, Reach, Site},
     passing::{self, Use},
 };
-
-/// The new name beside the old one.
-#[derive(Clone, Copy)]
-pub struct Change<'n> {
-    /// The name that is sought.
-    pub from: &'n str,
-    /// The name that it shall get.
-    pub to: &'n str,
-}
 
 /// The facts of a file; the error is the reason that it can't be resolved. `tokens` are the whole tokens of the old name.
 pub fn facts(path: &str, text: &str, change: Change<'_>, tokens: &[Range<usize>]) -> Result<Facts, &'static str> {

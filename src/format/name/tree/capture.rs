@@ -2,14 +2,8 @@
 
 use tree_sitter::Node;
 
-use super::{Resolution, Role, around};
-use crate::name::script::Change;
-
-/// The collisions with a new name: a place that would mean another thing for each binding, and for one that another file declares.
-pub(super) struct Collisions {
-    pub(super) of_bindings: Vec<Option<usize>>,
-    pub(super) of_package: Option<usize>,
-}
+use super::{Collisions, Resolution, Role, around};
+use crate::name::facts::Change;
 
 /// The uses of a name, each with its binding.
 type Uses<'t> = Vec<(Node<'t>, Option<usize>)>;

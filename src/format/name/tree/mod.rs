@@ -16,7 +16,6 @@ use std::{cell::RefCell, collections::BTreeMap, ops::Range, rc::Rc};
 
 use tree_sitter::Node;
 
-use self::capture::Collisions;
 pub use self::go::is_struct;
 pub(super) use self::python_import::{imported_modules, imports};
 use super::{
@@ -209,6 +208,12 @@ struct Binding<'t> {
     declaration: Declaration<'t>,
     declared: usize,
     sites: Vec<Site>,
+}
+
+/// The collisions with a new name: a place that would mean another thing for each binding, and for one that another file declares.
+struct Collisions {
+    of_bindings: Vec<Option<usize>>,
+    of_package: Option<usize>,
 }
 
 struct Resolution<'s, 't> {

@@ -29,6 +29,7 @@ mod page;
 mod params;
 mod places;
 mod propose;
+mod reflect;
 mod refusal;
 mod remedy;
 mod rest;

@@ -5,7 +5,7 @@
 use std::{cell::OnceCell, collections::BTreeSet};
 
 use super::{
-    link,
+    link, lookup,
     manifest::{folder, joined},
     page::{Family, Page},
     places::End,
@@ -16,6 +16,7 @@ use base::{error::Error, language::Language, path::RepoPath};
 use format::{
     code::tree,
     name::{
+        built,
         facts::{Export, Facts, Form, Group, Kind, Meaning, Origin, Reach, SEVERAL_WAYS},
         script,
         token::{Class, Token},
@@ -114,6 +115,13 @@ impl Shared<'_, '_> {
             Family::Go | Family::Java | Family::Rust | Family::Other(_) => false,
         };
         Ok(*self.passed_on.get_or_init(|| found))
+    }
+
+    /// True if code of Python looks up members of a home by names that it may read from data.
+    pub(super) fn is_looked_up(&self) -> Result<bool, Error> {
+        let sought = built::Sought { name: self.world.change.from, of_values: true, has_name: false };
+        let family = self.home.family();
+        Ok(family == Family::Python && self.is_passed_on(family)? && lookup::computes(self.world, sought)?)
     }
 
     /// Refuses for files that need not hold the name.

@@ -10,6 +10,7 @@ use super::{
     page::{Family, Page},
     params::{Comments, Mentions, Params, Scope},
     places::{End, Places},
+    reflect,
     refusal::{MEANING, OUTSIDE, Refusal, TAKEN, UNKNOWN},
     rest::Shared,
     script,
@@ -18,7 +19,6 @@ use super::{
 };
 use base::error::Error;
 use format::name::{
-    built,
     facts::{AMBIENT, Facts, Form, Group, Loose, Meaning, Origin, Reach},
     script::OWN,
     token::Class,
@@ -95,7 +95,7 @@ impl Search<'_, '_> {
         if page.family() == Family::Go {
             package::keys(world, path, &mut self.refusal)?;
         }
-        foreign::read_back(world, (page, group), &mut self.refusal)?;
+        reflect::read_back(world, (page, group), &mut self.refusal)?;
         if page.family() == Family::Script {
             script::judge(world, (page, group), (&self.places, &BTreeSet::new()), &mut self.refusal)?;
         }
@@ -208,8 +208,8 @@ impl Search<'_, '_> {
             Family::Java | Family::Other(_) | Family::Python | Family::Rust => {}
         }
         lookup::collected(world, (home, group), &mut self.refusal);
-        foreign::read_back(world, (home, group), &mut self.refusal)?;
-        foreign::shown(world, (home, group), &mut self.places)?;
+        reflect::read_back(world, (home, group), &mut self.refusal)?;
+        reflect::shown(world, (home, group), &mut self.places)?;
         let is_global = group.reach == Reach::Global;
         // Python passes on what it imports, so that more files may name it then.
         let mut homes = BTreeSet::from([path.to_owned()]);
@@ -227,11 +227,8 @@ impl Search<'_, '_> {
         let shared =
             Shared { world, home, homes: &homes, is_global, passed_on: OnceCell::new(), values: OnceCell::new() };
         shared.judge_world((home, group), &mut self.refusal)?;
-        let looks_up = || {
-            let sought = built::Sought { name: world.change.from, of_values: true, has_name: false };
-            Ok(family == Family::Python && shared.is_passed_on(family)? && lookup::computes(world, sought)?)
-        };
-        foreign::judge(world, (home, &group.reach, self.mentions), &looks_up, (&mut self.places, &mut self.refusal))?;
+        let (looks_up, done) = (|| shared.is_looked_up(), (&mut self.places, &mut self.refusal));
+        foreign::judge(world, (home, &group.reach, self.mentions), &looks_up, done)?;
         match family {
             Family::Python => self.named((home, group), &shared)?,
             Family::Script => script::judge(world, (home, group), (&self.places, &homes), &mut self.refusal)?,

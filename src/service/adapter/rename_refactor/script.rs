@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::{
-    foreign::holds,
     link,
     page::{Family, Page},
     places::{End, Places},
+    reflect::holds,
     refusal::{MEANING, Refusal, TAKEN, UNKNOWN},
     world::World,
 };

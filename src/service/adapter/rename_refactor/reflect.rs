@@ -1,0 +1,226 @@
+//! Code that reads the names of functions, classes and parameters while it runs, by which texts and data may name them.
+
+use std::{collections::BTreeSet, ops::Range};
+
+use super::{
+    lookup,
+    page::{Family, Page},
+    places::Places,
+    refusal::{Refusal, UNKNOWN},
+    world::World,
+};
+use crate::contract::Finding;
+use base::{error::Error, path::RepoPath, text::counted};
+use format::name::{
+    facts::{Group, Kind},
+    token::{Class, Token},
+    word,
+};
+
+/// Words of code that reads the names of functions and types, by which data may name them.
+const REFLECTING: &[(Family, &[&str])] = &[
+    (Family::Go, &["%T", "FuncForPC", "encoding/gob", "net/rpc", "reflect."]),
+    (Family::Python, &[".__name__", ".__qualname__"]),
+    (Family::Rust, &["type_name"]),
+    (
+        Family::Script,
+        &[
+            "callback.name",
+            "cls.name",
+            CONSTRUCTOR,
+            "ctor.name",
+            "factory.name",
+            "fn.name",
+            "func.name",
+            "handler.name",
+            "klass.name",
+            "target.name",
+        ],
+    ),
+];
+
+/// The word of scripts that reads the name of what made an object.
+const CONSTRUCTOR: &str = "constructor.name";
+
+/// Words of scripts that read the text of a function, with the names of its parameters.
+const UNBUILDING: &[&str] = &[
+    "String(fn)",
+    "String(func)",
+    "String(callback)",
+    "callback.toString()",
+    "fn.toString()",
+    "func.toString()",
+    "toString.call(",
+];
+
+/// Refuses what code may read of a declaration: the name of a class or a function that scripts have as data too, the name of a class
+/// that a decorator gets, and the names of parameters.
+pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refusal) -> Result<(), Error> {
+    let is_script = home.family() == Family::Script;
+    let is_go = home.family() == Family::Go;
+    if group.kind == Kind::Parameter && is_script && holds(world, Family::Script, UNBUILDING)? {
+        refusal.add_lasting(
+            home,
+            group.declared,
+            (UNKNOWN, "code reads the texts of functions, with their parameters"),
+        );
+    }
+    if !(group.kind.has_name() || is_go && group.kind == Kind::Type) {
+        return Ok(());
+    }
+    built_of(world, home.family(), refusal)?;
+    if !is_script && !is_go {
+        return Ok(());
+    }
+    if is_script && lookup::is_decorated(home, group) && reflects(world, Family::Script, Read::Part)? {
+        refusal.add_lasting(home, group.declared, (UNKNOWN, "its decorator may read its name, as other code does"));
+    }
+    let mut quoted = Vec::new();
+    if is_go {
+        trimmed(world, home, refusal)?;
+    }
+    // Go shows a thing with its package, and calls a method with its type.
+    let is_named = |page: &Page, token: &Token| match is_go {
+        true => is_between(&page.text, &token.range, &['"', '`', '.']),
+        false => is_quoted(&page.text, &token.range),
+    };
+    for page in world.pages()?.filter(|page| page.family() == home.family()) {
+        let strings = page.tokens.iter().filter(|token| token.class == Class::Strings);
+        quoted.extend(strings.filter(|token| is_named(page, token)).map(|token| (page, token)));
+    }
+    let makes_objects = group.kind != Kind::Function || world.change.from.starts_with(char::is_uppercase);
+    let of = if makes_objects { Read::Whole } else { Read::OfFunction };
+    if !quoted.is_empty() && reflects(world, home.family(), of)? {
+        for (page, token) in quoted {
+            let what = (UNKNOWN, "a string has it, and code reads the names of functions or types");
+            refusal.add_lasting(page, token.range.start, what);
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a name of which Go code may take a beginning away, as `TrimPrefix(name, "main.Handle")` does.
+fn trimmed(world: &World<'_>, home: &Page, refusal: &mut Refusal) -> Result<(), Error> {
+    let (from, package) = (world.change.from, home.facts.as_ref().ok().and_then(|facts| facts.package.as_deref()));
+    let begins = |text: &str| {
+        let path = text.rsplit_once('.').filter(|(path, _)| path.rsplit('/').next() == package);
+        path.is_some_and(|(_, begin)| from.starts_with(begin) && begin != from)
+    };
+    let read = world.map_files(Family::Go, &|_, bytes: &[u8]| {
+        Ok(std::str::from_utf8(bytes).unwrap_or_default().split(['"', '`']).any(begins))
+    })?;
+    let found: Vec<_> = read.into_iter().filter(|(_, begins)| *begins).collect();
+    if !found.is_empty() && reflects(world, Family::Go, Read::Part)? {
+        for (path, _) in found {
+            refusal.add_file(&path, (UNKNOWN, "a string is the beginning of its name, and code reads names"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a name of which code makes the longer one of a method, as `visit_Name` of `"visit_" + type(x).__name__`.
+fn built_of(world: &World<'_>, family: Family, refusal: &mut Refusal) -> Result<(), Error> {
+    if !matches!(family, Family::Python | Family::Script) {
+        return Ok(());
+    }
+    let from = world.change.from;
+    let read = world.map_files(family, &|_: &RepoPath, bytes: &[u8]| {
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let ends = text.match_indices(from).map(|(at, _)| (&text[..at], at + from.len()));
+        let ends = ends
+            .filter(|(before, end)| before.ends_with(word::continues) && !text[*end..].starts_with(word::continues));
+        let longer =
+            |(before, end): (&str, usize)| text[before.trim_end_matches(word::continues).len()..end].to_owned();
+        Ok(ends.map(longer).collect::<Vec<_>>())
+    })?;
+    let longer: BTreeSet<String> = read.into_iter().flat_map(|(_, longer)| longer).collect();
+    if longer.is_empty() || !reflects(world, family, Read::Part)? {
+        return Ok(());
+    }
+    for path in lookup::building(world, family, &longer)? {
+        let what = "it makes names of methods of the names of functions or classes, and there is one of this name";
+        refusal.add_file(&path, (UNKNOWN, what))?;
+    }
+    Ok(())
+}
+
+/// True if code of a family reads the names of functions and types.
+pub(super) fn reflects(world: &World<'_>, family: Family, of: Read) -> Result<bool, Error> {
+    Ok(world
+        .map_files(family, &|_, bytes| Ok(reads(bytes, family, (world.change.from, of)).is_some()))?
+        .into_iter()
+        .any(|(_, reads)| reads))
+}
+
+/// The use that code makes of a name that it reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Read {
+    /// A part of another text.
+    Part,
+    /// The name itself.
+    Whole,
+    /// The name itself, of a function that makes no objects.
+    OfFunction,
+}
+
+/// The place at which code of a family reads the names of functions and types. A comparison with a text tells no other name.
+fn reads(bytes: &[u8], family: Family, (name, of): (&str, Read)) -> Option<usize> {
+    let words = REFLECTING.iter().find(|(of, _)| *of == family).map_or(&[][..], |(_, words)| words);
+    let words = words.iter().filter(|word| **word != CONSTRUCTOR || of != Read::OfFunction);
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.');
+    let is_read = |at: usize, end: usize| {
+        let rest = bytes[end..].trim_ascii_start();
+        let operand = rest.strip_prefix(b"!=").or(rest.strip_prefix(b"=="));
+        let operand = operand.map(|operand| operand.strip_prefix(b"=").unwrap_or(operand).trim_ascii_start());
+        let text = operand.filter(|operand| operand.starts_with(b"'") || operand.starts_with(b"\""));
+        let begin = bytes[..at].iter().rposition(|byte| !is_word(byte)).map_or(0, |before| before + 1);
+        // `text ${of.name} text`
+        let is_part = bytes[..begin].ends_with(b"${") && rest.starts_with(b"}");
+        let is_part = is_part && !(bytes[..begin].ends_with(b"`${") && rest.starts_with(b"}`"));
+        text.is_none_or(|text| text[1..].starts_with(name.as_bytes())) && (of == Read::Part || !is_part)
+    };
+    let found = words.filter_map(|word| {
+        let is_whole = |at: usize| at == 0 || word.starts_with('.') || !bytes[at - 1].is_ascii_alphanumeric();
+        memchr::memmem::find_iter(bytes, word.as_bytes()).find(|at| is_whole(*at) && is_read(*at, at + word.len()))
+    });
+    found.min()
+}
+
+/// Tells of code that reads the names of functions and types: what it shows or keeps may change with a name.
+pub(super) fn shown(world: &World<'_>, (home, group): (&Page, &Group), places: &mut Places) -> Result<(), Error> {
+    if !group.kind.has_name() {
+        return Ok(());
+    }
+    let (family, name) = (home.family(), world.change.from);
+    let line_of = |bytes: &[u8]| {
+        let at = reads(bytes, family, (name, Read::Part))?;
+        Some(1 + memchr::memchr_iter(b'\n', &bytes[..at]).count() as u64)
+    };
+    let read = world.map_files(family, &|_, bytes: &[u8]| Ok(line_of(bytes)))?;
+    let mut found = read.into_iter().filter_map(|(path, line)| Some((path, line?)));
+    let Some((path, line)) = found.next() else { return Ok(()) };
+    let more = match found.count() {
+        0 => String::new(),
+        more => format!(", as {} do", counted(more, "more file")),
+    };
+    let reason = format!("it reads the names of functions or types{more}, and may show or keep this one");
+    let (place, kind, candidates) = (String::new(), "mention".to_owned(), Vec::new());
+    places.mentions.push(Finding { path, line: Some(line), place, kind, reason, candidates });
+    Ok(())
+}
+
+/// True if a file of a family has one of some texts.
+pub(super) fn holds(world: &World<'_>, family: Family, words: &[&str]) -> Result<bool, Error> {
+    let has_one = |bytes: &[u8]| words.iter().any(|word| memchr::memmem::find(bytes, word.as_bytes()).is_some());
+    Ok(world.map_files(family, &|_, bytes| Ok(has_one(bytes)))?.into_iter().any(|(_, has_one)| has_one))
+}
+
+/// True if a word stands between quotes.
+pub(super) fn is_quoted(text: &str, at: &Range<usize>) -> bool {
+    is_between(text, at, &['"', '\''])
+}
+
+/// True if a word stands between two of some characters.
+fn is_between(text: &str, at: &Range<usize>, signs: &[char]) -> bool {
+    text[..at.start].ends_with(signs) && text[at.end..].starts_with(signs)
+}
