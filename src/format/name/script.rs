@@ -506,8 +506,9 @@ fn loaded_by(call: &CallExpression<'_>) -> Option<(String, bool)> {
     let is_require = call.callee.is_specific_id("require");
     let name = call.callee.get_member_expr().and_then(|member| member.static_property_name()).unwrap_or_default();
     let gives = is_require || name.starts_with("require") || name.starts_with("import");
+    let is_path = |text: &str| text.starts_with("./") || text.starts_with("../");
     match call.arguments.first() {
-        Some(Argument::StringLiteral(source)) if is_require || source.value.starts_with('.') => {
+        Some(Argument::StringLiteral(source)) if is_require || is_path(&source.value) => {
             Some((source.value.to_string(), gives))
         }
         _ => (is_require || is_glob(&call.callee)).then(|| (String::new(), true)),
