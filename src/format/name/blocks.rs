@@ -8,7 +8,7 @@ use oxc_ast::{
 };
 use oxc_semantic::{NodeId, ScopeId, Semantic, SymbolFlags, SymbolId};
 
-use super::facts::{Block, Change};
+use super::facts::{Block, Change, Crossing};
 
 /// The blocks of a file.
 pub(super) struct Blocks<'s, 'a> {
@@ -20,15 +20,16 @@ pub(super) struct Blocks<'s, 'a> {
 
 impl Blocks<'_, '_> {
     /// The blocks that declare the old or the new name.
-    pub(super) fn declaring(&self) -> BTreeSet<Block> {
+    pub(super) fn declaring(&self) -> BTreeSet<(Block, ScopeId)> {
         let scoping = self.semantic.scoping();
         let is_asked = |name: &str| name == self.change.from || name == self.change.to;
         let symbols = scoping.symbol_ids().filter(|symbol| is_asked(scoping.symbol_name(*symbol)));
-        symbols.filter_map(|symbol| self.block(scoping.symbol_scope_id(symbol))).collect()
+        let scopes = symbols.map(|symbol| scoping.symbol_scope_id(symbol));
+        scopes.filter_map(|scope| Some((self.block(scope)?, scope))).collect()
     }
 
-    /// The places of the old name in blocks that do not declare it.
-    pub(super) fn crossings(&self) -> Vec<(usize, Block)> {
+    /// The places of the old name in blocks within the scope of its binding.
+    pub(super) fn crossings(&self, declaring: &BTreeSet<(Block, ScopeId)>) -> Vec<Crossing> {
         let (scoping, from) = (self.semantic.scoping(), self.change.from);
         let symbols = scoping.symbol_ids().filter(|symbol| scoping.symbol_name(*symbol) == from);
         let bound = symbols.flat_map(|symbol| {
@@ -40,9 +41,12 @@ impl Blocks<'_, '_> {
         let mut crossings = Vec::new();
         for (home, reference) in bound.chain(free) {
             let scope = self.semantic.nodes().get_node(reference.node_id()).scope_id();
-            let within = scoping.scope_ancestors(scope).take_while(|scope| Some(*scope) != home);
             let at = self.semantic.reference_span(reference).start as usize;
-            crossings.extend(within.filter_map(|scope| Some((at, self.block(scope)?))));
+            for scope in scoping.scope_ancestors(scope).take_while(|scope| Some(*scope) != home) {
+                let Some(block) = self.block(scope) else { continue };
+                let is_declared = declaring.iter().any(|(other, of)| *other == block && *of != scope);
+                crossings.push(Crossing { at, block, is_declared });
+            }
         }
         crossings
     }

@@ -220,6 +220,17 @@ pub enum Block {
     },
 }
 
+/// A place in a block that sees what its other blocks declare.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// The byte at which it stands.
+    pub at: usize,
+    /// The block.
+    pub block: Block,
+    /// True if another such block of the file declares the old or the new name.
+    pub is_declared: bool,
+}
+
 /// The meaning of a name in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
@@ -240,7 +251,7 @@ pub struct Facts {
     /// The modules to which the file adds declarations.
     pub augmented: Vec<String>,
     /// The places of the old name in blocks which see what other blocks declare.
-    pub crossings: Vec<(usize, Block)>,
+    pub crossings: Vec<Crossing>,
     /// The blocks that declare the old or the new name.
     pub blocks: BTreeSet<Block>,
     /// The package of the file, in languages that have one.

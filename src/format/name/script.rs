@@ -59,7 +59,9 @@ pub fn facts(path: &str, text: &str, change: Change<'_>, tokens: &[Range<usize>]
     facts.loose.extend(keys.map(|(range, meaning)| Loose { range, meaning: meaning.unwrap_or(Meaning::Unclear(KEY)) }));
     facts.taken = file.taken();
     let blocks = Blocks { semantic: &semantic, change, is_module: file.is_module };
-    (facts.crossings, facts.blocks) = (blocks.crossings(), blocks.declaring());
+    let declaring = blocks.declaring();
+    facts.crossings = blocks.crossings(&declaring);
+    facts.blocks = declaring.into_iter().map(|(block, _)| block).collect();
     Ok(facts)
 }
 
@@ -474,7 +476,7 @@ impl<'s, 'a> File<'s, 'a> {
         };
         let used = passing::of_node(self.semantic, self.module, node);
         // A module that code computes may be any: then only members that code computes are in doubt.
-        let is_passed = used.is_passed && !module.is_empty();
+        let is_passed = used.is_passed && !module.is_empty() && !module.ends_with(ANY);
         note_use(Use { is_passed, ..used }, &module, notes);
         notes.loaded.push(module);
     }

@@ -115,8 +115,12 @@ impl Manifests {
     pub(super) fn is_alias(&self, module: &str) -> bool {
         let first = module.split('/').next().unwrap_or(module);
         let quoted = ['"', '\''].map(|quote| format!("{quote}{first}"));
-        module.starts_with('#')
-            || self.aliases.iter().any(|text| quoted.iter().any(|name| text.contains(name.as_str())))
+        // A configuration of TypeScript has other lists, such as `lib`.
+        let texts = self.aliases.iter().map(|text| match text.contains("\"compilerOptions\"") {
+            true => text.split_once("\"paths\"").map_or("", |(_, rest)| rest),
+            false => text.as_str(),
+        });
+        module.starts_with('#') || texts.into_iter().any(|text| quoted.iter().any(|name| text.contains(name.as_str())))
     }
 
     /// The folder in which a script's names of modules begin; none if it is not certain.

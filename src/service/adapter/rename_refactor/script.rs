@@ -122,17 +122,17 @@ fn blocks(
 ) -> Result<(), Error> {
     for page in world.pages()?.filter(|page| page.family() == Family::Script) {
         let Ok(facts) = &page.facts else { continue };
-        for (at, block) in &facts.crossings {
-            let is_renamed = places.code.get(page.path.as_str()).is_some_and(|code| code.contains_key(at));
-            let is_declared = match block {
-                Block::Named { is_shared, .. } => {
-                    is_renamed && (facts.blocks.contains(block) || *is_shared && is_elsewhere(world, block)?)
-                }
+        for crossing in &facts.crossings {
+            let is_renamed = places.code.get(page.path.as_str()).is_some_and(|code| code.contains_key(&crossing.at));
+            let is_declared = match &crossing.block {
+                _ if is_renamed && crossing.is_declared => true,
+                block @ Block::Named { is_shared: true, .. } => is_renamed && is_elsewhere(world, page, block)?,
+                Block::Named { .. } => false,
                 Block::Module(module) => is_added(world, (page, module), is_renamed, homes)?,
             };
             if is_declared {
                 let reason = "its block sees what another one declares, which has the old or the new name";
-                refusal.add_lasting(page, *at, (MEANING, reason));
+                refusal.add_lasting(page, crossing.at, (MEANING, reason));
             }
         }
     }
@@ -140,13 +140,12 @@ fn blocks(
 }
 
 /// True if a block of another file declares the old or the new name.
-fn is_elsewhere(world: &World<'_>, block: &Block) -> Result<bool, Error> {
-    let has_it = |page: &Page| page.facts.as_ref().is_ok_and(|facts| facts.blocks.contains(block));
-    let is_taken = |path: &str| {
-        let facts = world.facts(path, world.change.to).filter(|_| Family::of_path(path) == Some(Family::Script));
-        facts.is_some_and(|facts| facts.blocks.contains(block))
-    };
-    Ok(world.pages()?.any(has_it) || world.taken_files()?.into_iter().any(is_taken))
+fn is_elsewhere(world: &World<'_>, page: &Page, block: &Block) -> Result<bool, Error> {
+    let has_it =
+        |other: &Page| other.path != page.path && other.facts.as_ref().is_ok_and(|facts| facts.blocks.contains(block));
+    let is_other = |path: &&str| Family::of_path(path) == Some(Family::Script) && *path != page.path.as_str();
+    let is_taken = |path| world.facts(path, world.change.to).is_some_and(|facts| facts.blocks.contains(block));
+    Ok(world.pages()?.any(has_it) || world.taken_files()?.into_iter().filter(is_other).any(is_taken))
 }
 
 /// True if a place among declarations that are added to a module means what that module exports, or would mean it.

@@ -169,7 +169,7 @@ fn texts_that_programs_run_are_doubt() {
 
 #[test]
 fn modules_begin_in_the_base_of_a_configuration() {
-    let config = ("tsconfig.json", "{\"compilerOptions\": {\"baseUrl\": \"src\"}}\n");
+    let config = ("tsconfig.json", "{\"compilerOptions\": {\"lib\": [\"dom\"], \"baseUrl\": \"src\"}}\n");
     let own = ("src/lib/w.ts", "export const old = 1;\n");
     let other = ("src/app/lib/w.ts", "export const old = 2;\n");
     let user = "import { old } from 'lib/w';\nimport { old as plus } from './lib/w';\nconsole.log(old, plus);\n";
