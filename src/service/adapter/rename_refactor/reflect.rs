@@ -42,6 +42,9 @@ const REFLECTING: &[(Family, &[&str])] = &[
 /// The word of scripts that reads the name of what made an object.
 const CONSTRUCTOR: &str = "constructor.name";
 
+/// Keys of what TypeScript notes for decorators.
+const METADATA: &[&str] = &["design:paramtypes", "design:returntype", "design:type"];
+
 /// Words of scripts that read the text of a function, with the names of its parameters.
 const UNBUILDING: &[&str] = &[
     "String(fn)",
@@ -72,7 +75,11 @@ pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refus
     if !is_script && !is_go {
         return Ok(());
     }
-    if is_script && lookup::is_decorated(home, group) && reflects(world, Family::Script, Read::Part)? {
+    let is_class = is_script && group.kind == Kind::Class;
+    if is_class && holds(world, Family::Script, METADATA)? {
+        refusal.add_lasting(home, group.declared, (UNKNOWN, "code reads the classes that decorators note as types"));
+    }
+    if is_class && lookup::is_decorated(home, group) && reflects(world, Family::Script, Read::Part)? {
         refusal.add_lasting(home, group.declared, (UNKNOWN, "its decorator may read its name, as other code does"));
     }
     let mut quoted = Vec::new();

@@ -130,8 +130,11 @@ impl Shared<'_, '_> {
             Family::Python => self.of_stars((home, group), refusal),
             Family::Script if !self.is_global => {
                 self.twins(home, group.declared, refusal)?;
-                // Types are no members at run time.
-                for (path, facts) in self.values()?.iter().filter(|_| group.kind != Kind::Type) {
+                // Only an enumeration of these is a member at run time.
+                let before = home.text[..group.declared].trim_end();
+                let is_erased =
+                    group.kind == Kind::Type && ["interface", "type"].iter().any(|word| before.ends_with(word));
+                for (path, facts) in self.values()?.iter().filter(|_| !is_erased) {
                     if self.is_loaded(path, &facts.indexed, &mut BTreeSet::new())? {
                         refusal.add_file(path, (UNKNOWN, INDEXED))?;
                     }
