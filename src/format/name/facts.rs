@@ -143,6 +143,17 @@ pub const AMBIENT: &str = "it only declares a value, which something else define
 /// The reason against the name of a module of Rust.
 pub const MODULE: &str = "it is the name of a module";
 
+/// The names against which a reason holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// The new name; another one may fit.
+    NewName,
+    /// Every name.
+    AnyName,
+    /// Every name, as far as syntax tells: an engine with more knowledge may go on.
+    Unclear,
+}
+
 /// A reason against a new name, with the place that it concerns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
@@ -150,8 +161,8 @@ pub struct Obstacle {
     pub at: usize,
     /// The reason, without final period.
     pub reason: String,
-    /// True if syntax alone does not tell, so that an engine with more knowledge may go on.
-    pub is_unclear: bool,
+    /// The ways out of it.
+    pub against: Against,
 }
 
 /// A binding of the name.

@@ -9,7 +9,7 @@ use oxc_span::Span;
 use super::{File, start};
 use crate::name::{
     blocks,
-    facts::{AMBIENT, Obstacle},
+    facts::{AMBIENT, Against, Obstacle},
 };
 
 impl File<'_, '_> {
@@ -17,27 +17,27 @@ impl File<'_, '_> {
     pub(super) fn obstacle(&self, symbol: SymbolId, spans: &BTreeSet<Span>) -> Option<Obstacle> {
         let scoping = self.scoping;
         let declared = start(scoping.symbol_span(symbol));
-        let of = |at: usize, reason: &str| Some(Obstacle { at, reason: reason.to_owned(), is_unclear: false });
+        let of = |at: usize, reason: &str, against| Some(Obstacle { at, reason: reason.to_owned(), against });
         let (home, to) = (scoping.symbol_scope_id(symbol), self.change.to);
         let flags = scoping.symbol_flags(symbol);
         if spans.iter().any(|span| self.notes.properties.contains(&start(*span))) {
-            return of(declared, "it is a parameter and a member of its class at once");
+            return of(declared, "it is a parameter and a member of its class at once", Against::AnyName);
         }
         if flags.contains(SymbolFlags::EnumMember) || scoping.scope_flags(home).is_ts_module_block() {
-            return of(declared, member_of(self.semantic.nodes().kind(scoping.get_node_id(home))));
+            return of(declared, member_of(self.semantic.nodes().kind(scoping.get_node_id(home))), Against::AnyName);
         }
         if blocks::is_ambient(self.semantic, symbol) {
-            return of(declared, AMBIENT);
+            return of(declared, AMBIENT, Against::AnyName);
         }
         if let Some(at) = self.notes.dynamic {
-            return of(at, "the file has `with` or a direct `eval`");
+            return of(at, "the file has `with` or a direct `eval`", Against::AnyName);
         }
         let is_small = to.starts_with(|c: char| c.is_lowercase());
         if let Some(span) = spans.iter().find(|span| is_small && self.notes.elements.contains(&start(**span))) {
-            return of(start(*span), "an element of markup must not begin with a small letter");
+            return of(start(*span), "an element of markup must not begin with a small letter", Against::NewName);
         }
         if let Some(other) = scoping.get_binding(home, to.into()) {
-            return of(start(scoping.symbol_span(other)), "the new name is bound in the same scope");
+            return of(start(scoping.symbol_span(other)), "the new name is bound in the same scope", Against::NewName);
         }
         self.captured(symbol).or_else(|| self.captures(symbol))
     }
@@ -55,7 +55,7 @@ impl File<'_, '_> {
             within.filter_map(|scope| scoping.get_binding(scope, to.into())).next()
         })?;
         let reason = "an inner binding of the new name would take a place of the old one".to_owned();
-        Some(Obstacle { at: start(scoping.symbol_span(taker)), reason, is_unclear: false })
+        Some(Obstacle { at: start(scoping.symbol_span(taker)), reason, against: Against::NewName })
     }
 
     /// A place of the new name that the renamed symbol would take.
@@ -69,7 +69,7 @@ impl File<'_, '_> {
         let of = |at: Span| Obstacle {
             at: start(at),
             reason: "it would take a place that means another thing of the new name".to_owned(),
-            is_unclear: false,
+            against: Against::NewName,
         };
         let outer = scoping.find_binding(home, to.into());
         let bound = outer.into_iter().flat_map(|outer| self.semantic.symbol_references(outer));

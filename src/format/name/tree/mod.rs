@@ -20,8 +20,8 @@ pub use self::go::is_struct;
 pub(super) use self::python_import::{imported_modules, imports};
 use super::{
     facts::{
-        By, Called, Export, Facts, Form, Group, Kind, Loose, MODULE, Meaning, Obstacle, Origin, Reach, SEVERAL_WAYS,
-        Site,
+        Against, By, Called, Export, Facts, Form, Group, Kind, Loose, MODULE, Meaning, Obstacle, Origin, Reach,
+        SEVERAL_WAYS, Site,
     },
     script::Change,
     word::Word,
@@ -466,20 +466,17 @@ impl<'s, 't> Resolution<'s, 't> {
             let reason = self.rules.objection(&self.text[..site.range.start], change.to)?;
             Some((site.range.start, reason))
         };
-        let hard = declaration
-            .obstacle
-            .or_else(|| self.rules.obstacle(self.text, change.from, declaration.scope))
-            .map(|reason| (declared, reason))
-            .or_else(|| sites.iter().find_map(objects))
-            .or_else(|| Some((collision?, "the new name is in use in the same scope")));
+        let own = declaration.obstacle.or_else(|| self.rules.obstacle(self.text, change.from, declaration.scope));
+        let taken = || collision.map(|at| (at, "the new name is in use in the same scope"));
         let unclear = match declaration.unclear {
             _ if is_doubled => Some((declared, "several things of that name are declared side by side")),
             Some(reason) => Some((declared, reason)),
             None => in_scope,
         };
-        let obstacle = |(at, reason): (usize, &str), is_unclear| Obstacle { at, reason: reason.to_owned(), is_unclear };
-        let obstacle =
-            hard.map(|hard| obstacle(hard, false)).or_else(|| unclear.map(|unclear| obstacle(unclear, true)));
+        let of = |against| move |(at, reason): (usize, &str)| Obstacle { at, reason: reason.to_owned(), against };
+        let obstacle = own.map(|reason| (declared, reason)).map(of(Against::AnyName));
+        let obstacle = obstacle.or_else(|| sites.iter().find_map(objects).or_else(taken).map(of(Against::NewName)));
+        let obstacle = obstacle.or_else(|| unclear.map(of(Against::Unclear)));
         Group { declared, kind: declaration.kind, sites, reach, obstacle }
     }
 

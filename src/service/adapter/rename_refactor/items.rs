@@ -103,10 +103,7 @@ pub(super) fn judge(
         let renamed = places.code.get(page.path.as_str());
         let is_renamed = |group: &&Group| renamed.is_some_and(|renamed| renamed.contains_key(&group.declared));
         for obstacle in facts.groups.iter().filter(is_renamed).filter_map(|group| group.obstacle.as_ref()) {
-            match obstacle.is_unclear {
-                true => refusal.add(page, obstacle.at, (TAKEN, &obstacle.reason)),
-                false => refusal.add_lasting(page, obstacle.at, (TAKEN, &obstacle.reason)),
-            }
+            refusal.add_obstacle(page, obstacle);
         }
     }
     places.homes.insert((thing.0.to_owned(), thing.1));

@@ -24,7 +24,7 @@ use base::{
     path::RepoPath,
 };
 use format::name::{
-    facts::{Facts, Form, Group, Meaning, Reach, Site},
+    facts::{Against, Facts, Form, Group, Meaning, Reach, Site},
     token::{Class, Part, Token},
 };
 use system::language_server::{Caller, Client, Definition, Edits};
@@ -378,7 +378,7 @@ impl Search<'_, '_> {
                 );
             }
             // Every place that syntax leaves open was asked about.
-            if let Some(obstacle) = group.obstacle.as_ref().filter(|obstacle| !obstacle.is_unclear) {
+            if let Some(obstacle) = group.obstacle.as_ref().filter(|obstacle| obstacle.against != Against::Unclear) {
                 self.refusal.add(page, obstacle.at, (TAKEN, &obstacle.reason));
             }
             renamed.push(group);

@@ -12,7 +12,10 @@ use base::{
     error::{Code, Error},
     path::RepoPath,
 };
-use format::name::token::Token;
+use format::name::{
+    facts::{Against, Obstacle},
+    token::Token,
+};
 
 /// The kind of a place that the new name would collide with.
 pub(super) const TAKEN: &str = "collision";
@@ -102,6 +105,15 @@ impl Refusal {
     pub(super) fn add_lasting_string(&mut self, page: &Page, token: &Token, is_certain: bool) {
         self.is_lasting = true;
         self.add_string(page, token, is_certain);
+    }
+
+    /// Adds the reason against a name of a binding.
+    pub(super) fn add_obstacle(&mut self, page: &Page, obstacle: &Obstacle) {
+        match obstacle.against {
+            Against::NewName => self.add_lasting(page, obstacle.at, (TAKEN, &obstacle.reason)),
+            Against::AnyName => self.add_lasting(page, obstacle.at, (UNKNOWN, &obstacle.reason)),
+            Against::Unclear => self.add(page, obstacle.at, (UNKNOWN, &obstacle.reason)),
+        }
     }
 
     /// Adds a place that no engine may overrule.

@@ -19,7 +19,7 @@ use super::{
 };
 use base::error::Error;
 use format::name::{
-    facts::{AMBIENT, Facts, Form, Group, Loose, Meaning, Origin, Reach},
+    facts::{Facts, Form, Group, Loose, Meaning, Origin, Reach},
     script::OWN,
     token::Class,
 };
@@ -117,11 +117,7 @@ impl Search<'_, '_> {
     /// Adds a binding. `is_linked` says that the imported thing itself is renamed.
     fn group(&mut self, page: &Page, group: &Group, is_linked: bool) {
         if let Some(obstacle) = &group.obstacle {
-            let kind = if obstacle.reason == AMBIENT { UNKNOWN } else { TAKEN };
-            match obstacle.is_unclear {
-                true => self.refusal.add(page, obstacle.at, (kind, &obstacle.reason)),
-                false => self.refusal.add_lasting(page, obstacle.at, (kind, &obstacle.reason)),
-            }
+            self.refusal.add_obstacle(page, obstacle);
         }
         self.places.homes.insert((page.path.to_string(), group.declared));
         for site in &group.sites {
