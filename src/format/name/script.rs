@@ -253,11 +253,10 @@ impl<'s, 'a> File<'s, 'a> {
         }
     }
 
-    /// True for a class, a function or an enumeration of the file, whose members are no exports of a module.
+    /// True for an enumeration of the file. A class or a function may get the members of a module by `Object.assign`.
     fn is_no_module(&self, symbol: SymbolId) -> bool {
         let flags = self.scoping.symbol_flags(symbol);
-        let is_one = flags.is_class() || flags.is_function() || flags.is_enum();
-        is_one && !flags.is_namespace_module() && !self.scoping.symbol_is_mutated(symbol)
+        flags.is_enum() && !flags.is_namespace_module()
     }
 
     /// The module of a namespace import; the error is the origin of a named import.

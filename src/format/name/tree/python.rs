@@ -183,14 +183,15 @@ fn reaches(scope: Node<'_>, call: &str, at: usize, text: &str) -> bool {
         // `eval` and `exec` may have names of their own.
         _ => {
             let arguments = node.parent().and_then(|call| call.child_by_field_name("arguments"));
-            let names = arguments.and_then(|arguments| arguments.named_child(1)).map(|names| text_of(names, text));
+            let names = arguments.filter(|arguments| arguments.named_child_count() > 1);
+            let names = names.map(|names| text_of(names, text));
             names.is_none_or(|names| REACHED.iter().any(|way| names.contains(way)))
         }
     }
 }
 
 /// Ways to the names of a module or a function.
-const REACHED: &[&str] = &["__dict__", "__globals__", "globals", "locals", "vars"];
+const REACHED: &[&str] = &["None", "__dict__", "__globals__", "globals", "locals", "vars"];
 
 /// True for `_Class__name`, which the class itself writes as `__name`.
 fn is_mangled(name: &str) -> bool {
@@ -480,7 +481,8 @@ fn passes_on(function: Node<'_>, text: &str) -> bool {
     let mut decorators = decorated.children(&mut cursor).filter(|child| child.kind() == "decorator");
     decorators.all(|decorator| {
         let path = text_of(decorator, text).trim_start_matches('@').split('(').next().unwrap_or_default();
-        PASSING_ON.contains(&path.trim().rsplit('.').next().unwrap_or_default())
+        let (module, name) = path.trim().rsplit_once('.').unwrap_or(("", path.trim()));
+        matches!(module, "" | "abc" | "contextlib" | "functools" | "typing") && PASSING_ON.contains(&name)
     })
 }
 

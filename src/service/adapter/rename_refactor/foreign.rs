@@ -7,7 +7,7 @@ use super::{
     page::{Family, Page},
     params::Mentions,
     places::Places,
-    reflect::{Read, is_quoted, reflects},
+    reflect::{WHOLE, is_quoted, reflects},
     refusal::{Refusal, UNKNOWN},
     world::World,
 };
@@ -119,7 +119,7 @@ pub(super) fn judge(
     let found = found.into_iter().collect::<Result<Vec<_>, Error>>()?;
     let has = |kinds: &[Named]| found.iter().flatten().any(|(named, _)| kinds.contains(named));
     let looks_up = has(&[Named::Data, Named::Quoted]) && looks_up()?;
-    let reflects = looks_up || has(&[Named::Folded, Named::Quoted]) && reflects(world, family, Read::Whole)?;
+    let reflects = looks_up || has(&[Named::Folded, Named::Quoted]) && reflects(world, family, WHOLE)?;
     for (path, found) in paths.iter().zip(found) {
         let Some((named, line)) = found else { continue };
         let named = match named {
@@ -286,7 +286,7 @@ fn refuse(
 /// True if a document ends in prose, which runs nothing: outside of its blocks of code, or in a list of changes.
 fn is_prose(path: &str, before: &str) -> bool {
     let (stem, ending) = path.rsplit('/').next().and_then(|file| file.rsplit_once('.')).unwrap_or((path, ""));
-    if !matches!(ending, "md" | "mdx" | "rst" | "txt") {
+    if !matches!(ending, "md" | "mdx" | "rst") {
         return false;
     }
     let stem = stem.to_ascii_uppercase();

@@ -72,6 +72,10 @@ pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refus
         return Ok(());
     }
     built_of(world, home.family(), refusal)?;
+    let makes_objects = group.kind != Kind::Function || world.change.from.starts_with(char::is_uppercase);
+    if home.family() != Family::Rust {
+        parts(world, home, makes_objects, refusal)?;
+    }
     if !is_script && !is_go {
         return Ok(());
     }
@@ -79,7 +83,7 @@ pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refus
     if is_class && holds(world, Family::Script, METADATA)? {
         refusal.add_lasting(home, group.declared, (UNKNOWN, "code reads the classes that decorators note as types"));
     }
-    if is_class && lookup::is_decorated(home, group) && reflects(world, Family::Script, Read::Part)? {
+    if is_class && lookup::is_decorated(home, group) && reflects(world, Family::Script, PART)? {
         refusal.add_lasting(home, group.declared, (UNKNOWN, "its decorator may read its name, as other code does"));
     }
     let mut quoted = Vec::new();
@@ -89,15 +93,13 @@ pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refus
     // Go shows a thing with its package, and calls a method with its type.
     let is_named = |page: &Page, token: &Token| match is_go {
         true => is_between(&page.text, &token.range, &['"', '`', '.']),
-        false => is_quoted(&page.text, &token.range),
+        false => is_quoted(&page.text, &token.range) || is_key(&page.text, token),
     };
     for page in world.pages()?.filter(|page| page.family() == home.family()) {
-        let strings = page.tokens.iter().filter(|token| token.class == Class::Strings);
+        let strings = page.tokens.iter().filter(|token| token.class == Class::Strings || is_key(&page.text, token));
         quoted.extend(strings.filter(|token| is_named(page, token)).map(|token| (page, token)));
     }
-    let makes_objects = group.kind != Kind::Function || world.change.from.starts_with(char::is_uppercase);
-    let of = if makes_objects { Read::Whole } else { Read::OfFunction };
-    if !quoted.is_empty() && reflects(world, home.family(), of)? {
+    if !quoted.is_empty() && reflects(world, home.family(), Read { makes_objects, ..WHOLE })? {
         for (page, token) in quoted {
             let what = (UNKNOWN, "a string has it, and code reads the names of functions or types");
             refusal.add_lasting(page, token.range.start, what);
@@ -117,7 +119,7 @@ fn trimmed(world: &World<'_>, home: &Page, refusal: &mut Refusal) -> Result<(), 
         Ok(std::str::from_utf8(bytes).unwrap_or_default().split(['"', '`']).any(begins))
     })?;
     let found: Vec<_> = read.into_iter().filter(|(_, begins)| *begins).collect();
-    if !found.is_empty() && reflects(world, Family::Go, Read::Part)? {
+    if !found.is_empty() && reflects(world, Family::Go, PART)? {
         for (path, _) in found {
             refusal.add_file(&path, (UNKNOWN, "a string is the beginning of its name, and code reads names"))?;
         }
@@ -141,12 +143,33 @@ fn built_of(world: &World<'_>, family: Family, refusal: &mut Refusal) -> Result<
         Ok(ends.map(longer).collect::<Vec<_>>())
     })?;
     let longer: BTreeSet<String> = read.into_iter().flat_map(|(_, longer)| longer).collect();
-    if longer.is_empty() || !reflects(world, family, Read::Part)? {
+    if longer.is_empty() || !reflects(world, family, PART)? {
         return Ok(());
     }
     for path in lookup::building(world, family, &longer)? {
         let what = "it makes names of methods of the names of functions or classes, and there is one of this name";
         refusal.add_file(&path, (UNKNOWN, what))?;
+    }
+    Ok(())
+}
+
+/// Refuses texts of which the name is a part, as of `"shape:Name"`, if code makes longer texts of names that it reads.
+fn parts(world: &World<'_>, home: &Page, makes_objects: bool, refusal: &mut Refusal) -> Result<(), Error> {
+    let is_part = |page: &Page, token: &Token| {
+        let content = page.text[token.around.clone()].trim_matches(['"', '\'', '`']);
+        // A path of a module or a file is no such text.
+        let is_other = |c: char| c.is_whitespace() || matches!(c, '.' | '/' | '(' | '{' | '<');
+        token.class == Class::Strings && content.len() > token.range.len() && !content.contains(is_other)
+    };
+    let mut found = Vec::new();
+    for page in world.pages()?.filter(|page| page.family() == home.family()) {
+        found.extend(page.tokens.iter().filter(|token| is_part(page, token)).map(|token| (page, token)));
+    }
+    if !found.is_empty() && reflects(world, home.family(), Read { makes_objects, ..PART })? {
+        for (page, token) in found {
+            let what = (UNKNOWN, "a string has it with more, and code makes texts of the names of functions or types");
+            refusal.add_lasting(page, token.range.start, what);
+        }
     }
     Ok(())
 }
@@ -160,20 +183,23 @@ pub(super) fn reflects(world: &World<'_>, family: Family, of: Read) -> Result<bo
 }
 
 /// The use that code makes of a name that it reads.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Read {
-    /// A part of another text.
-    Part,
-    /// The name itself.
-    Whole,
-    /// The name itself, of a function that makes no objects.
-    OfFunction,
+#[derive(Clone, Copy)]
+pub(super) struct Read {
+    /// True if the name may be a part of another text.
+    is_part: bool,
+    /// False for a function that makes no objects.
+    makes_objects: bool,
 }
+
+/// A name that is kept as it is.
+pub(super) const WHOLE: Read = Read { is_part: false, makes_objects: true };
+/// A name in a longer text.
+const PART: Read = Read { is_part: true, makes_objects: true };
 
 /// The place at which code of a family reads the names of functions and types. A comparison with a text tells no other name.
 fn reads(bytes: &[u8], family: Family, (name, of): (&str, Read)) -> Option<usize> {
     let words = REFLECTING.iter().find(|(of, _)| *of == family).map_or(&[][..], |(_, words)| words);
-    let words = words.iter().filter(|word| **word != CONSTRUCTOR || of != Read::OfFunction);
+    let words = words.iter().filter(|word| **word != CONSTRUCTOR || of.makes_objects);
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.');
     let is_read = |at: usize, end: usize| {
         let rest = bytes[end..].trim_ascii_start();
@@ -184,7 +210,7 @@ fn reads(bytes: &[u8], family: Family, (name, of): (&str, Read)) -> Option<usize
         // `text ${of.name} text`
         let is_part = bytes[..begin].ends_with(b"${") && rest.starts_with(b"}");
         let is_part = is_part && !(bytes[..begin].ends_with(b"`${") && rest.starts_with(b"}`"));
-        text.is_none_or(|text| text[1..].starts_with(name.as_bytes())) && (of == Read::Part || !is_part)
+        text.is_none_or(|text| text[1..].starts_with(name.as_bytes())) && (of.is_part || !is_part)
     };
     let found = words.filter_map(|word| {
         let is_whole = |at: usize| at == 0 || word.starts_with('.') || !bytes[at - 1].is_ascii_alphanumeric();
@@ -200,7 +226,7 @@ pub(super) fn shown(world: &World<'_>, (home, group): (&Page, &Group), places: &
     }
     let (family, name) = (home.family(), world.change.from);
     let line_of = |bytes: &[u8]| {
-        let at = reads(bytes, family, (name, Read::Part))?;
+        let at = reads(bytes, family, (name, PART))?;
         Some(1 + memchr::memchr_iter(b'\n', &bytes[..at]).count() as u64)
     };
     let read = world.map_files(family, &|_, bytes: &[u8]| Ok(line_of(bytes)))?;
@@ -220,6 +246,12 @@ pub(super) fn shown(world: &World<'_>, (home, group): (&Page, &Group), places: &
 pub(super) fn holds(world: &World<'_>, family: Family, words: &[&str]) -> Result<bool, Error> {
     let has_one = |bytes: &[u8]| words.iter().any(|word| memchr::memmem::find(bytes, word.as_bytes()).is_some());
     Ok(world.map_files(family, &|_, bytes| Ok(has_one(bytes)))?.into_iter().any(|(_, has_one)| has_one))
+}
+
+/// True for the key of an object of a script.
+fn is_key(text: &str, word: &Token) -> bool {
+    let (before, after) = (text[..word.range.start].trim_end(), text[word.range.end..].trim_start());
+    word.class == Class::Code && before.ends_with(['{', ',']) && after.starts_with(':')
 }
 
 /// True if a word stands between quotes.

@@ -385,7 +385,7 @@ impl Shared<'_, '_> {
             }
             Some(Export::From(next)) => self.of_member(&file, next, depth + 1),
             Some(Export::Own) if facts.groups.iter().any(|group| group.kind == Kind::Import) => Ok(Some(NAMESPACE)),
-            // No module is a class, a function or an enumeration.
+            // No module is an enumeration. A class or a function may get the members of one.
             Some(Export::Own) if facts.groups.iter().any(is_no_module) => Ok(None),
             Some(Export::Own) | None => may_hold(),
         }
@@ -491,7 +491,7 @@ fn module_name(path: &str) -> Option<&str> {
 }
 
 fn is_no_module(group: &Group) -> bool {
-    group.reach == Reach::Exported && matches!(group.kind, Kind::Class | Kind::Function | Kind::Type)
+    group.reach == Reach::Exported && group.kind == Kind::Type
 }
 
 fn exports(facts: Option<&Facts>) -> bool {
