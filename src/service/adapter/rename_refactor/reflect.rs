@@ -80,7 +80,7 @@ pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refus
         return Ok(());
     }
     let is_class = is_script && group.kind == Kind::Class;
-    if is_class && holds(world, Family::Script, METADATA)? {
+    if is_class && world.pages()?.any(is_noted) && holds(world, Family::Script, METADATA)? {
         refusal.add_lasting(home, group.declared, (UNKNOWN, "code reads the classes that decorators note as types"));
     }
     if is_class && lookup::is_decorated(home, group) && reflects(world, Family::Script, PART)? {
@@ -151,6 +151,13 @@ fn built_of(world: &World<'_>, family: Family, refusal: &mut Refusal) -> Result<
         refusal.add_file(&path, (UNKNOWN, what))?;
     }
     Ok(())
+}
+
+/// True for a script with decorators that has the name as a type, which TypeScript may note for them.
+fn is_noted(page: &Page) -> bool {
+    let is_type = |token: &Token| page.text[..token.range.start].trim_end().ends_with(':');
+    let is_decorated = || page.text.contains("(@") || page.text.lines().any(|line| line.trim_start().starts_with('@'));
+    page.tokens.iter().any(is_type) && is_decorated()
 }
 
 /// Refuses texts of which the name is a part, as of `"shape:Name"`, if code makes longer texts of names that it reads.
