@@ -75,7 +75,7 @@ enum Target {
     Any,
 }
 
-/// The target of a module's name; `packages` has those of names that are no path.
+/// The file that a module specifier resolves to; `packages` caches the answers for bare specifiers.
 fn target<'m>(
     world: &World<'_>,
     from: &str,

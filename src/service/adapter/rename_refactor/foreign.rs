@@ -48,18 +48,8 @@ const RUNNERS: &[(Family, &[&str], &[&str])] = &[
 const DATA: &[&str] = &["cfg", "csv", "ini", "json", "jsonl", "toml", "tsv", "txt", "xml", "yaml", "yml"];
 
 /// The beginnings of names of files that hold data for tools alone.
-const TOOLS: &[&str] = &[
-    "Cargo.",
-    "composer.",
-    "mkdocs.",
-    "package-lock.",
-    "package.json",
-    "pyproject.",
-    "requirements",
-    "setup.cfg",
-    "tox.",
-    "tsconfig",
-];
+const TOOLS: &[&str] =
+    &["Cargo.", "composer.", "mkdocs.", "package-lock.", "pyproject.", "requirements", "setup.cfg", "tox.", "tsconfig"];
 
 /// The place at which a text has a name in quotes, in small letters.
 fn folded(text: &str, name: &str) -> Option<Range<usize>> {
@@ -87,12 +77,14 @@ enum Named {
     Unread,
 }
 
+/// Tells if code may look the symbol up by a name that it reads.
+pub(super) type LooksUp<'f> = &'f dyn Fn() -> Result<bool, Error>;
+
 /// Refuses files that may name the symbol, and lists files that mention its name. A local one is only known to code that reads names.
-/// `looks_up` tells if code may look the symbol up by a name that it reads.
 pub(super) fn judge(
     world: &World<'_>,
     (home, reach, mentions): (&Page, &Reach, Mentions),
-    looks_up: &dyn Fn() -> Result<bool, Error>,
+    looks_up: LooksUp<'_>,
     (places, refusal): (&mut Places, &mut Refusal),
 ) -> Result<(), Error> {
     let family = home.family();
@@ -195,7 +187,7 @@ impl Named {
         match self {
             Named::Code => "its scripts are not read, and it has the name".to_owned(),
             Named::Path => format!("it names `{name}` of its module, and no engine reads it"),
-            Named::Quoted => format!("it has `{name}` as data, and code reads names or looks them up"),
+            Named::Quoted => format!("it contains `{name}` as data, and code looks names up at run time"),
             Named::Data | Named::Folded | Named::Word => format!("it mentions `{name}`, and no engine reads it"),
             Named::Unread => format!("it can't be read, and may name `{name}`"),
         }
@@ -283,7 +275,7 @@ fn refuse(
     Ok(())
 }
 
-/// True if a document ends in prose, which runs nothing: outside of its blocks of code, or in a list of changes.
+/// True if a place of a document is prose: outside its code blocks, or in a changelog.
 fn is_prose(path: &str, before: &str) -> bool {
     let (stem, ending) = path.rsplit('/').next().and_then(|file| file.rsplit_once('.')).unwrap_or((path, ""));
     if !matches!(ending, "md" | "mdx" | "rst") {
@@ -292,8 +284,11 @@ fn is_prose(path: &str, before: &str) -> bool {
     let stem = stem.to_ascii_uppercase();
     let line = before.rsplit('\n').next().unwrap_or_default();
     let is_indented = line.starts_with("    ") || line.starts_with('\t') || ending == "rst" && line.starts_with("  ");
-    let is_fenced = before.lines().filter(|line| line.trim_start().starts_with("```")).count() % 2 == 1;
-    ["CHANGE", "HISTORY", "NEWS", "RELEASE"].iter().any(|of| stem.starts_with(of)) || !is_indented && !is_fenced
+    // Doctests and the directives of Sphinx need no indentation.
+    let is_run = [">>> ", "... ", ".. "].iter().any(|mark| line.trim_start().starts_with(mark));
+    let fences = |mark: &str| before.lines().filter(|line| line.trim_start().starts_with(mark)).count() % 2 == 1;
+    let is_code = is_indented || is_run || fences("```") || fences("~~~");
+    ["CHANGE", "HISTORY", "NEWS", "RELEASE"].iter().any(|of| stem.starts_with(of)) || !is_code
 }
 
 fn last(path: &str) -> String {

@@ -49,7 +49,7 @@ const COLLECTED: &[(Family, &str, &str)] = &[
 /// The thing that a string may name, and where code may look for its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sought {
-    /// A parameter of a function that is only called by its name: a string that is the name is no argument.
+    /// A parameter of a function that is only called by its name: a string cannot be one of its arguments.
     Called,
     /// A parameter: the names that a test runner gives to parameters are no others.
     Parameter,
@@ -197,7 +197,7 @@ pub(super) fn named_by_texts(world: &World<'_>, comments: Comments, refusal: &mu
         for token in &page.tokens {
             let what = match token.class {
                 Class::Strings if is_in_attribute(&page.text[..token.range.start]) => "an attribute names it by a text",
-                // A member is no item.
+                // A method is a different item.
                 Class::Comments if page.text[..token.range.start].ends_with('.') => continue,
                 Class::Comments if comments != Comments::All(true) && is_example(&page.text, token) => EXAMPLE,
                 Class::Code | Class::Comments | Class::Strings => continue,
@@ -330,7 +330,7 @@ pub(super) fn chosen(world: &World<'_>, refusal: &mut Refusal) -> Result<(), Err
         Ok(built::chooses(&tree, text, names))
     })?;
     for (path, _) in read.into_iter().filter(|(_, chooses)| *chooses) {
-        refusal.add_file(&path, (TAKEN, "it lists names, and chooses one of the two by its form"))?;
+        refusal.add_file(&path, (TAKEN, "it lists names, and selects only one of the two by its form"))?;
     }
     Ok(())
 }

@@ -81,27 +81,27 @@ pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refus
     }
     let is_class = is_script && group.kind == Kind::Class;
     if is_class && world.pages()?.any(is_noted) && holds(world, Family::Script, METADATA)? {
-        refusal.add_lasting(home, group.declared, (UNKNOWN, "code reads the classes that decorators note as types"));
+        refusal.add_lasting(home, group.declared, (UNKNOWN, "decorator metadata records it, and code reads that"));
     }
     if is_class && lookup::is_decorated(home, group) && reflects(world, Family::Script, PART)? {
-        refusal.add_lasting(home, group.declared, (UNKNOWN, "its decorator may read its name, as other code does"));
+        refusal.add_lasting(home, group.declared, (UNKNOWN, "its decorator may read its name"));
     }
     let mut quoted = Vec::new();
     if is_go {
         trimmed(world, home, refusal)?;
     }
     // Go shows a thing with its package, and calls a method with its type.
-    let is_named = |page: &Page, token: &Token| match is_go {
-        true => is_between(&page.text, &token.range, &['"', '`', '.']),
-        false => is_quoted(&page.text, &token.range) || is_key(&page.text, token),
+    let is_named = |page: &Page, token: &Token| match token.class {
+        Class::Strings if is_go => is_between(&page.text, &token.range, &['"', '`', '.']),
+        Class::Strings => is_quoted(&page.text, &token.range),
+        Class::Code | Class::Comments => !is_go && is_key(&page.text, token),
     };
     for page in world.pages()?.filter(|page| page.family() == home.family()) {
-        let strings = page.tokens.iter().filter(|token| token.class == Class::Strings || is_key(&page.text, token));
-        quoted.extend(strings.filter(|token| is_named(page, token)).map(|token| (page, token)));
+        quoted.extend(page.tokens.iter().filter(|token| is_named(page, token)).map(|token| (page, token)));
     }
     if !quoted.is_empty() && reflects(world, home.family(), Read { makes_objects, ..WHOLE })? {
         for (page, token) in quoted {
-            let what = (UNKNOWN, "a string has it, and code reads the names of functions or types");
+            let what = (UNKNOWN, "a string or key is the name, and code reads function or type names at run time");
             refusal.add_lasting(page, token.range.start, what);
         }
     }
@@ -153,18 +153,20 @@ fn built_of(world: &World<'_>, family: Family, refusal: &mut Refusal) -> Result<
     Ok(())
 }
 
-/// True for a script with decorators that has the name as a type, which TypeScript may note for them.
+/// True if TypeScript may record the name as a type in the metadata of a decorator.
 fn is_noted(page: &Page) -> bool {
-    let is_type = |token: &Token| page.text[..token.range.start].trim_end().ends_with(':');
+    let is_path = |c: char| word::continues(c) || c == '.';
+    let is_type =
+        |token: &Token| page.text[..token.range.start].trim_end_matches(is_path).trim_end().ends_with([':', '|']);
     let is_decorated = || page.text.contains("(@") || page.text.lines().any(|line| line.trim_start().starts_with('@'));
     page.tokens.iter().any(is_type) && is_decorated()
 }
 
-/// Refuses texts of which the name is a part, as of `"shape:Name"`, if code makes longer texts of names that it reads.
+/// Refuses strings that contain the name, such as `"shape:Name"`, if code builds strings from function or type names.
 fn parts(world: &World<'_>, home: &Page, makes_objects: bool, refusal: &mut Refusal) -> Result<(), Error> {
     let is_part = |page: &Page, token: &Token| {
         let content = page.text[token.around.clone()].trim_matches(['"', '\'', '`']);
-        // A path of a module or a file is no such text.
+        // Paths of modules and files are built by hand.
         let is_other = |c: char| c.is_whitespace() || matches!(c, '.' | '/' | '(' | '{' | '<');
         token.class == Class::Strings && content.len() > token.range.len() && !content.contains(is_other)
     };
@@ -174,7 +176,7 @@ fn parts(world: &World<'_>, home: &Page, makes_objects: bool, refusal: &mut Refu
     }
     if !found.is_empty() && reflects(world, home.family(), Read { makes_objects, ..PART })? {
         for (page, token) in found {
-            let what = (UNKNOWN, "a string has it with more, and code makes texts of the names of functions or types");
+            let what = (UNKNOWN, "a longer string contains it, and code builds strings from function or type names");
             refusal.add_lasting(page, token.range.start, what);
         }
     }
@@ -183,10 +185,9 @@ fn parts(world: &World<'_>, home: &Page, makes_objects: bool, refusal: &mut Refu
 
 /// True if code of a family reads the names of functions and types.
 pub(super) fn reflects(world: &World<'_>, family: Family, of: Read) -> Result<bool, Error> {
-    Ok(world
-        .map_files(family, &|_, bytes| Ok(reads(bytes, family, (world.change.from, of)).is_some()))?
-        .into_iter()
-        .any(|(_, reads)| reads))
+    let name = (world.change.from, of);
+    let read = world.map_files(family, &|_, bytes| Ok(reads(bytes, family, name).is_some()))?;
+    Ok(read.into_iter().any(|(_, reads)| reads))
 }
 
 /// The use that code makes of a name that it reads.
@@ -226,7 +227,7 @@ fn reads(bytes: &[u8], family: Family, (name, of): (&str, Read)) -> Option<usize
     found.min()
 }
 
-/// Tells of code that reads the names of functions and types: what it shows or keeps may change with a name.
+/// Lists the first file that reads function or type names at run time, since its output may change.
 pub(super) fn shown(world: &World<'_>, (home, group): (&Page, &Group), places: &mut Places) -> Result<(), Error> {
     if !group.kind.has_name() {
         return Ok(());
@@ -243,7 +244,7 @@ pub(super) fn shown(world: &World<'_>, (home, group): (&Page, &Group), places: &
         0 => String::new(),
         more => format!(", as {} do", counted(more, "more file")),
     };
-    let reason = format!("it reads the names of functions or types{more}, and may show or keep this one");
+    let reason = format!("it reads function or type names at run time{more}, and may show or store this one");
     let (place, kind, candidates) = (String::new(), "mention".to_owned(), Vec::new());
     places.mentions.push(Finding { path, line: Some(line), place, kind, reason, candidates });
     Ok(())

@@ -130,10 +130,7 @@ impl Shared<'_, '_> {
             Family::Python => self.of_stars((home, group), refusal),
             Family::Script if !self.is_global => {
                 self.twins(home, group.declared, refusal)?;
-                // Only an enumeration of these is a member at run time.
-                let before = home.text[..group.declared].trim_end();
-                let is_erased =
-                    group.kind == Kind::Type && ["interface", "type"].iter().any(|word| before.ends_with(word));
+                let is_erased = group.kind == Kind::Type && !declares(&home.text, group, RUNTIME);
                 for (path, facts) in self.values()?.iter().filter(|_| !is_erased) {
                     if self.is_loaded(path, &facts.indexed, &mut BTreeSet::new())? {
                         refusal.add_file(path, (UNKNOWN, INDEXED))?;
@@ -290,7 +287,7 @@ impl Shared<'_, '_> {
         })?;
         for (path, (is_replaced, is_read)) in read {
             if is_replaced {
-                refusal.add_file(&path, (UNKNOWN, "it may put another module in the place of this one"))?;
+                refusal.add_file(&path, (UNKNOWN, "it may replace the module in `sys.modules`"))?;
             }
             let page = self.world.page(&path).filter(|_| is_read);
             let strings = page.into_iter().flat_map(|page| page.tokens.iter().map(move |token| (page, token)));
@@ -298,7 +295,7 @@ impl Shared<'_, '_> {
                 refusal.add_text(
                     page,
                     token.range.start,
-                    "a string has it, and the file names the one that declares it",
+                    "a string contains it in a file that names the declaring file",
                 );
             }
         }
@@ -385,8 +382,8 @@ impl Shared<'_, '_> {
             }
             Some(Export::From(next)) => self.of_member(&file, next, depth + 1),
             Some(Export::Own) if facts.groups.iter().any(|group| group.kind == Kind::Import) => Ok(Some(NAMESPACE)),
-            // No module is an enumeration. A class or a function may get the members of one.
-            Some(Export::Own) if facts.groups.iter().any(is_no_module) => Ok(None),
+            // A class, a function or a namespace may get the members of a module.
+            Some(Export::Own) if facts.groups.iter().any(|group| self.is_enumeration(&file, group)) => Ok(None),
             Some(Export::Own) | None => may_hold(),
         }
     }
@@ -395,7 +392,7 @@ impl Shared<'_, '_> {
     fn is_loaded(&self, from: &str, modules: &[String], seen: &mut BTreeSet<String>) -> Result<bool, Error> {
         for module in modules {
             if let Some(prefix) = module.strip_suffix(script::ANY) {
-                if self.begins_so(from, prefix)? {
+                if self.may_load(from, prefix, seen)? {
                     return Ok(true);
                 }
                 continue;
@@ -407,29 +404,33 @@ impl Shared<'_, '_> {
                 }
                 continue;
             };
-            let exported = link::exported(self.world, end.clone(), self.world.change.from)?;
-            let is_home = |end: &End| matches!(end, End::File(file) if self.homes.contains(file));
-            if is_home(&end) || is_home(&exported) || exported == End::Unknown {
+            if self.may_pass_on(file, seen)? {
                 return Ok(true);
-            }
-            // A module of the older kind may pass on what it loads.
-            let passes_on = |text: String| text.contains("exports") && text.contains("require");
-            if seen.insert(file.clone()) && self.world.text(file).is_some_and(passes_on) {
-                let facts = self.world.facts(file, self.world.change.from);
-                let loaded = facts.map(|facts| facts.loaded.clone()).unwrap_or_default();
-                let known: Vec<String> = loaded.into_iter().filter(|module| module.starts_with('.')).collect();
-                if self.is_loaded(file, &known, seen)? {
-                    return Ok(true);
-                }
             }
         }
         Ok(false)
     }
-}
 
-impl Shared<'_, '_> {
-    /// True if a module whose path begins so may be a home, or may pass the thing on.
-    fn begins_so(&self, from: &str, prefix: &str) -> Result<bool, Error> {
+    /// True if a script may have the thing as a member.
+    fn may_pass_on(&self, file: &str, seen: &mut BTreeSet<String>) -> Result<bool, Error> {
+        let end = End::File(file.to_owned());
+        let exported = link::exported(self.world, end.clone(), self.world.change.from)?;
+        let is_home = |end: &End| matches!(end, End::File(file) if self.homes.contains(file));
+        if is_home(&end) || is_home(&exported) || exported == End::Unknown {
+            return Ok(true);
+        }
+        // A CommonJS module may pass on what it loads.
+        if !seen.insert(file.to_owned()) || !self.world.text(file).is_some_and(|text| is_common(&text)) {
+            return Ok(false);
+        }
+        let facts = self.world.facts(file, self.world.change.from);
+        let loaded = facts.map(|facts| facts.loaded.clone()).unwrap_or_default();
+        let known: Vec<String> = loaded.into_iter().filter(|module| module.starts_with('.')).collect();
+        self.is_loaded(file, &known, seen)
+    }
+
+    /// True if a module whose path starts with `prefix` may have the thing as a member.
+    fn may_load(&self, from: &str, prefix: &str, seen: &mut BTreeSet<String>) -> Result<bool, Error> {
         let is_near = prefix.starts_with('.');
         let base = if is_near { joined(folder(from), folder(prefix)) } else { None };
         let tail = prefix.split_once('/').map_or("", |(_, tail)| folder(tail));
@@ -438,16 +439,37 @@ impl Shared<'_, '_> {
             Some(base) => base.is_empty() || path.starts_with(&format!("{base}/")),
             None => is_near || tail.is_empty() || format!("/{path}").contains(&format!("/{tail}/")),
         };
-        for path in self.world.paths()?.iter().filter(may_be) {
-            let name = self.world.change.from;
-            let exports =
-                || Ok::<_, Error>(link::exported(self.world, End::File(path.clone()), name)? != End::Elsewhere);
-            if self.world.page(path).is_some() || stars.contains(&path.as_str()) && exports()? {
+        let is_script = |path: &&String| Family::of_path(path) == Some(Family::Script);
+        for path in self.world.paths()?.iter().filter(may_be).filter(is_script) {
+            let has_star = || stars.contains(&path.as_str());
+            let passes_on = || has_star() || self.world.text(path).is_some_and(|text| is_common(&text));
+            if self.world.page(path).is_some() || passes_on() && self.may_pass_on(path, seen)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
+
+    /// True if a group of a script is an exported enumeration.
+    fn is_enumeration(&self, file: &str, group: &Group) -> bool {
+        let is_one =
+            |text: String| declares(&text, group, &["enum"]) && !declares(&text, group, &["namespace", "module"]);
+        group.reach == Reach::Exported && group.kind == Kind::Type && self.world.text(file).is_some_and(is_one)
+    }
+}
+
+/// Words of TypeScript before the names of types that exist at run time.
+const RUNTIME: &[&str] = &["enum", "module", "namespace"];
+
+/// True if one of some words stands before a declaration of a group.
+fn declares(text: &str, group: &Group, words: &[&str]) -> bool {
+    let mut before = group.sites.iter().map(|site| text[..site.range.start].trim_end());
+    before.any(|before| words.iter().any(|word| before.ends_with(word)))
+}
+
+/// True for the text of a CommonJS module that loads others.
+fn is_common(text: &str) -> bool {
+    text.contains("exports") && text.contains("require")
 }
 
 /// The modules of Python that a file uses as values.
@@ -488,10 +510,6 @@ fn may_hold(text: &str) -> bool {
 fn module_name(path: &str) -> Option<&str> {
     let stem = path.strip_suffix(".py")?;
     stem.strip_suffix("/__init__").unwrap_or(stem).rsplit('/').next()
-}
-
-fn is_no_module(group: &Group) -> bool {
-    group.reach == Reach::Exported && group.kind == Kind::Type
 }
 
 fn exports(facts: Option<&Facts>) -> bool {

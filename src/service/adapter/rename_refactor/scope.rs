@@ -100,18 +100,19 @@ impl Search<'_, '_> {
             script::judge(world, (page, group), (&self.places, &BTreeSet::new()), &mut self.refusal)?;
         }
         if group.kind.has_name() {
-            foreign::judge(
-                world,
-                (page, &Reach::Local, self.mentions),
-                &|| Ok(false),
-                (&mut self.places, &mut self.refusal),
-            )?;
+            self.foreign(page, &Reach::Local, &|| Ok(false))?;
         }
         if let Reach::Named(owner) = &group.reach {
             let is_called = argument::judge(world, (page, owner), (&mut self.places, &mut self.refusal))?;
             self.texts(page, if is_called { Sought::Called } else { Sought::Parameter })?;
         }
         Ok(())
+    }
+
+    /// Judges the files that no engine parses.
+    fn foreign(&mut self, home: &Page, reach: &Reach, looks_up: foreign::LooksUp<'_>) -> Result<(), Error> {
+        let done = (&mut self.places, &mut self.refusal);
+        foreign::judge(self.world, (home, reach, self.mentions), looks_up, done)
     }
 
     /// Adds a binding. `is_linked` says that the imported thing itself is renamed.
@@ -146,12 +147,7 @@ impl Search<'_, '_> {
         let home = page(world, path)?;
         items::judge(world, (path, declared), (&mut self.places, &mut self.refusal))?;
         lookup::named_by_texts(world, self.comments, &mut self.refusal)?;
-        foreign::judge(
-            world,
-            (home, &Reach::Exported, self.mentions),
-            &|| Ok(false),
-            (&mut self.places, &mut self.refusal),
-        )?;
+        self.foreign(home, &Reach::Exported, &|| Ok(false))?;
         foreign::generated(world, &mut self.refusal)?;
         self.read_again()
     }
@@ -223,8 +219,7 @@ impl Search<'_, '_> {
         let shared =
             Shared { world, home, homes: &homes, is_global, passed_on: OnceCell::new(), values: OnceCell::new() };
         shared.judge_world((home, group), &mut self.refusal)?;
-        let (looks_up, done) = (|| shared.is_looked_up(), (&mut self.places, &mut self.refusal));
-        foreign::judge(world, (home, &group.reach, self.mentions), &looks_up, done)?;
+        self.foreign(home, &group.reach, &|| shared.is_looked_up())?;
         match family {
             Family::Python => self.named((home, group), &shared)?,
             Family::Script => script::judge(world, (home, group), (&self.places, &homes), &mut self.refusal)?,

@@ -79,7 +79,7 @@ fn markup(
     let has_place = |path: &RepoPath| places.code.contains_key(path.as_str());
     let is_near = read.iter().any(|(path, (has_markup, _))| *has_markup && has_place(path));
     if calls.contains(&Call::Root) && is_near || !calls.is_empty() && is_shared {
-        let reason = "markup is compiled to calls of the old or the new name";
+        let reason = "JSX compiles to calls of the old or the new name";
         refusal.add_lasting(home, group.declared, (UNKNOWN, reason));
     }
     Ok(())
@@ -131,7 +131,7 @@ fn blocks(
                 Block::Module(module) => is_added(world, (page, module), is_renamed, homes)?,
             };
             if is_declared {
-                let reason = "its block sees what another one declares, which has the old or the new name";
+                let reason = "another block of its namespace, enum or module declares the old or the new name";
                 refusal.add_lasting(page, crossing.at, (MEANING, reason));
             }
         }
@@ -168,7 +168,7 @@ fn globals(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refu
         refusal.add_lasting(home, group.declared, what);
     }
     if runs(world)? {
-        let what = (UNKNOWN, "code runs texts of files, and may name it as a member of what they run in");
+        let what = (UNKNOWN, "code runs script files by their text, and may use it as a member of their global object");
         refusal.add_lasting(home, group.declared, what);
     }
     let is_other = |path: &&str| Family::of_path(path) == Some(Family::Script) && *path != home.path.as_str();

@@ -465,3 +465,46 @@ fn a_name_in_backticks_or_of_a_longer_name_is_no_doubt() {
     at(&[own, reader, ("README.md", "Call `old`.\n")], ("a.py", 1, 5), Ok(&expected));
     at(&[own, reader, ("routes.json", "{\"old\": 1}\n")], ("a.py", 1, 5), Err("as data"));
 }
+
+#[test]
+fn what_documents_run_and_what_decorators_record_is_doubt() {
+    let own = ("lib.py", "def old():\n    return 1\n");
+    for (page, text) in [
+        ("README.rst", "Title\n=====\n\n>>> import lib\n>>> lib.old()\n1\n"),
+        ("README.md", ">>> lib.old()\n1\n"),
+        ("README.md", "~~~\nlib.old()\n~~~\n"),
+        ("api.rst", ".. autofunction:: lib.old\n"),
+    ] {
+        at(&[own, (page, text)], ("lib.py", 1, 5), Err("no engine reads it"));
+    }
+    at(
+        &[own, ("README.md", "Call `lib.old` here.\n")],
+        ("lib.py", 1, 5),
+        Ok(&[("lib.py", "def new():\n    return 1\n")]),
+    );
+    let class = ("m.ts", "export class old {}\n");
+    let reader = ("r.ts", "export const k = 'design:paramtypes';\n");
+    for of in ["m.old", "null | m.old"] {
+        let user = format!("import * as m from './m';\n@Inject\nclass App {{ constructor(x: {of}) {{}} }}\n");
+        at(&[class, reader, ("u.ts", &user)], ("m.ts", 1, 14), Err("decorator metadata"));
+    }
+    let read = "class old {}\nconsole.log(sizes[new old().constructor.name]);\n";
+    let data = ("package.json", "{\"sizes\": {\"old\": 3}}\n");
+    at(&[("a.mjs", read), data], ("a.mjs", 1, 7), Err("as data"));
+}
+
+#[test]
+fn namespaces_and_computed_imports_exist_at_run_time() {
+    let merged = "export interface old { x: number }\nexport namespace old { export const zero = 0; }\n";
+    let lists = ("u.ts", "import * as m from './m';\nconsole.log(Object.keys(m));\n");
+    at(&[("m.ts", merged), lists], ("m.ts", 1, 18), Err("computes names"));
+    let erased = ("m.ts", "export interface old { x: number }\n");
+    at(&[erased, lists], ("m.ts", 1, 18), Ok(&[("m.ts", "export interface fresh { x: number }\n")]));
+    let home = ("b.js", "export function old() {}\n");
+    let loads = ("u.js", "const m = await import(`./p/${n}.js`);\nm[k]();\n");
+    let passes = ("p/a.js", "module.exports = require('../b.js');\n");
+    at(&[home, passes, loads], ("b.js", 1, 17), Err("computes names"));
+    let other = ("p/a.js", "module.exports = require('../c.js');\n");
+    let files = [home, other, loads, ("c.js", "exports.x = 1;\n")];
+    at(&files, ("b.js", 1, 17), Ok(&[("b.js", "export function fresh() {}\n")]));
+}

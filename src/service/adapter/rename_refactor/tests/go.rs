@@ -146,7 +146,7 @@ fn texts_of_go_name_things_for_code_that_reads_names() {
     for text in ["\"old.Call\"", "\"main.old\"", "`old`"] {
         for word in ["import \"net/rpc\"", "import \"encoding/gob\"", "import \"reflect\"\n\nvar y = reflect.X"] {
             let user = format!("package a\n\n{word}\n\nvar x = {text}\n");
-            refused(&[home, ("b.go", &user)], "a string has it");
+            refused(&[home, ("b.go", &user)], "a string or key is the name");
         }
         let plain = ("a.go", "package a\n\ntype §‹old› int\n");
         renamed(&[plain, ("b.go", &format!("package a\n\nvar x = {text}\n"))]);

@@ -10,7 +10,7 @@ fn to(name: &str, files: Files<'_>, (path, line, column): (&str, u64, u64), part
     assert!(error.message().contains(part), "{}", error.message());
 }
 
-const BLOCK: &str = "its block sees what another one declares";
+const BLOCK: &str = "another block of its namespace, enum or module";
 
 #[test]
 fn blocks_of_a_namespace_or_an_enumeration_see_each_other() {
@@ -86,7 +86,7 @@ fn files_without_imports_share_their_names() {
     let inner = ("b.js", "function f() {\n  const fresh = 1;\n  return old;\n}\n");
     at(&[("a.js", "var old = 1;\n"), inner], ("a.js", 1, 5), Err("the new name is in use"));
     let run = ("main.js", "const vm = require('vm');\nvm.runInContext(text, c);\n");
-    at(&[("a.js", "function old() {}\n"), run], ("a.js", 1, 10), Err("code runs texts of files"));
+    at(&[("a.js", "function old() {}\n"), run], ("a.js", 1, 10), Err("code runs script files by their text"));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_value_that_is_only_declared_is_defined_elsewhere() {
     at(&[("a.d.ts", module)], ("a.d.ts", 1, 43), Err("`declare module` declares it"));
 }
 
-const MARKUP: &str = "markup is compiled to calls";
+const MARKUP: &str = "JSX compiles to calls";
 
 #[test]
 fn markup_calls_what_it_does_not_name() {
