@@ -32,7 +32,7 @@ impl Form {
         }
     }
 
-    /// True if a node belongs to code of this form, and lies outside of what its variables match.
+    /// True if a node is part of code that matches the pattern, but not part of a captured variable.
     pub(super) fn has<'t>(&self, text: &str, root: Node<'t>, node: Node<'t>) -> bool {
         let around: Vec<Node<'t>> = [node].into_iter().chain(tree::ancestors(root, node)).collect();
         let is_form = |pattern: &Pattern, whole: Node<'t>| {

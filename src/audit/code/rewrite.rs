@@ -107,8 +107,8 @@ impl Pass {
         Ok((pass.n_edits > 0).then_some(pass))
     }
 
-    /// `invalid_input` if a line with a new indentation is within a literal now, or a line that was kept is outside of one. The fix
-    /// made a literal of code then, or code of a literal, or it is no code by itself.
+    /// `invalid_input` if a line with a new indentation is within a literal now, or a line that was kept is outside of one. Then the
+    /// fix turned code into a literal or a literal into code, or the fix does not parse.
     fn check_literals(&self, source: &Source<'_>, pulse: Pulse<'_>) -> Result<(), Error> {
         if self.moved.is_empty() && self.kept.is_empty() {
             return Ok(());

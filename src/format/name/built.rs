@@ -72,7 +72,7 @@ const SCOPES: &[&str] = &["class_definition", "function_definition", "lambda"];
 pub struct Sought<'n> {
     /// One of them.
     pub name: &'n str,
-    /// True if a value may have them as members; a module that is no value has none.
+    /// True if values may have them as members. A module has none unless code uses it as a value.
     pub of_values: bool,
     /// True if they are the names of functions or classes, which know them.
     pub has_name: bool,

@@ -71,7 +71,7 @@ pub const ANY: char = '*';
 /// The module that stands for members of the global object.
 pub const GLOBAL: &str = "globalThis";
 
-/// The module that stands for members of things of the file itself, which are no modules.
+/// The pseudo-module of the members of an enumeration in the same file.
 pub const OWN: &str = "this";
 
 /// Names of the global object.

@@ -103,7 +103,7 @@ pub trait Rules {
     /// True if a binding is not seen from a function within its scope.
     fn is_shallow(&self, declaration: &Declaration<'_>) -> bool;
 
-    /// True if a function says that a name in it is one of the file, whatever scopes stand between.
+    /// True if a function declares a name as global, which skips the scopes between it and the file.
     fn is_global(&self, _scope: Node<'_>, _name: &str, _text: &str) -> bool {
         false
     }

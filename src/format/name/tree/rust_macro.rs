@@ -89,7 +89,7 @@ enum Part {
     New(&'static str),
 }
 
-/// Reads the macros that hold one of some names; none if there is no such macro.
+/// Expands the macro calls that contain one of the names; none if no call does.
 pub(super) fn expanded(whole: &Tree, text: &str, names: [&str; 2]) -> Option<Expanded> {
     let root = whole.root();
     let root = root.get_inner_node();
@@ -291,7 +291,7 @@ fn formatted(inner: Range<usize>, place: usize, text: &str, parts: &mut Vec<Part
     Some(())
 }
 
-/// The names that a literal captures as a format; none if it is no format.
+/// The names that a format string captures; none if the literal is not a format string.
 fn captured(literal: &str, is_raw: bool) -> Option<Vec<Range<usize>>> {
     let mut found = Vec::new();
     let mut rest = literal.char_indices().peekable();
@@ -299,7 +299,7 @@ fn captured(literal: &str, is_raw: bool) -> Option<Vec<Range<usize>>> {
         match c {
             '\\' if !is_raw => {
                 let is_code = rest.next().is_some_and(|(_, c)| c == 'u');
-                // The braces of `\u{41}` are no format.
+                // The braces of `\u{41}` belong to the escape.
                 if is_code {
                     rest.find(|(_, c)| *c == '}');
                 }
