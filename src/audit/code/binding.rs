@@ -84,6 +84,17 @@ impl<'t> Bindings<'t> {
         self.names.one.values().map(|node| (node, node)).chain(many).any(|(first, last)| is_around(first, last))
     }
 
+    /// The comments that variables end with, of those that end with their line.
+    pub(super) fn comments_at_end<'a>(&self, text: &'a str) -> Vec<&'a str> {
+        let many = self.names.many.values().filter_map(|nodes| nodes.last());
+        let comment = |node: &Node<'t>| {
+            let mut around = std::iter::successors(Some(*node), |node| tree::children(*node).pop());
+            around.find(|node| node.kind().contains("comment")).map(|node| tree::text_of(text, node))
+        };
+        let is_open = |text: &&str| !["*/", "-->", "\n"].iter().any(|end| text.ends_with(end));
+        self.names.one.values().chain(many).filter_map(comment).filter(is_open).collect()
+    }
+
     /// The text that was made under a name.
     pub(super) fn made(&self, name: &str) -> Option<&Lines> {
         self.names.made.get(name)

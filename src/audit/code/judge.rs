@@ -363,10 +363,12 @@ impl<'t> Judge<'_, 't> {
         Some(self.written(&rewriter.fix, found, &bindings))
     }
 
-    /// The edit of a match.
-    pub(super) fn edit(&self, fix: &Fix, node: Node<'t>, bindings: &Bindings<'t>) -> Edit {
+    /// The edit of a match; none if a comment would take in code.
+    pub(super) fn edit(&self, fix: &Fix, node: Node<'t>, bindings: &Bindings<'t>) -> Option<Edit> {
         let Written { range, lines } = self.written(fix, node, bindings);
-        Edit { range, text: lines.text(), moved: lines.moved(false), kept: lines.moved(true) }
+        let is_lost = fix.template.extends_comment(self.file, bindings, &self.file.text[range.end..]);
+        let edit = Edit { range, text: lines.text(), moved: lines.moved(false), kept: lines.moved(true) };
+        (!is_lost).then_some(edit)
     }
 
     fn written(&self, fix: &Fix, node: Node<'t>, bindings: &Bindings<'t>) -> Written {

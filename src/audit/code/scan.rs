@@ -109,6 +109,6 @@ fn of_node<'t>(config: &Config, judge: &Judge<'_, 't>, node: Node<'t>) -> Option
     // A pattern goes over what was not understood, and the new text has it only as a part of a variable.
     let is_lost = |inner: Node<'t>| inner.is_error() && !bindings.hold(&inner.byte_range());
     let stays = is_done || node.has_error() && tree::descend(node).any(is_lost);
-    let edit = config.fix.as_ref().filter(|_| !stays).map(|fix| judge.edit(fix, node, &bindings));
+    let edit = config.fix.as_ref().filter(|_| !stays).and_then(|fix| judge.edit(fix, node, &bindings));
     Some(Match { rule: config.id.clone(), range: node.byte_range(), edit, ends: &[], has_lost: bindings.has_lost() })
 }

@@ -14,6 +14,8 @@ use base::{error::Error, language::Language};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Template {
     pieces: Vec<Piece>,
+    /// The lists that a comma follows. They are written without a comma of their own at the end.
+    before_comma: BTreeSet<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +56,14 @@ impl Template {
             }
         }
         pieces.push(Piece::Text(lines(done..text.len())));
-        Ok(Template { pieces })
+        let before_comma = pieces.windows(2).filter_map(|pair| match pair {
+            [Piece::Slot { slot: Slot::Many(name), .. }, Piece::Text(after)] => {
+                after.text().trim_ascii_start().starts_with(',').then(|| name.clone())
+            }
+            _ => None,
+        });
+        let before_comma = before_comma.collect();
+        Ok(Template { pieces, before_comma })
     }
 
     /// The new text for a match that begins at `start`. Variables without nodes are left out.
@@ -64,7 +73,7 @@ impl Template {
             match piece {
                 Piece::Text(lines) => out.push(lines.clone()),
                 Piece::Slot { slot, indentation } => {
-                    if let Some(lines) = slot.lines(file, bindings, *indentation) {
+                    if let Some(lines) = self.lines(slot, file, bindings, *indentation) {
                         out.push(lines);
                     }
                 }
@@ -72,15 +81,37 @@ impl Template {
         }
         if out.is_one() { out } else { out.shifted(0, file.indentation_of_match(start)) }
     }
-}
 
-impl Slot {
-    fn lines(&self, file: &Literals<'_>, bindings: &Bindings<'_>, indentation: usize) -> Option<Lines> {
-        let range = match self {
+    /// True if a variable ends with a comment, and text of the template, or of the file after it, would become a part of that comment.
+    pub(super) fn extends_comment(&self, file: &Literals<'_>, bindings: &Bindings<'_>, after: &str) -> bool {
+        let comments = bindings.comments_at_end(file.text);
+        let has_text = |line: &str| !line.split('\n').next().unwrap_or_default().trim_ascii().is_empty();
+        !comments.is_empty()
+            && self.pieces.iter().enumerate().any(|(at, piece)| {
+                let Piece::Slot { slot, .. } = piece else { return false };
+                let text = self.lines(slot, file, bindings, 0).map(|lines| lines.text()).unwrap_or_default();
+                let is_followed = match self.pieces.get(at + 1) {
+                    Some(Piece::Text(lines)) if !lines.is_one() || has_text(&lines.text()) => has_text(&lines.text()),
+                    Some(Piece::Text(_)) if at + 2 == self.pieces.len() => has_text(after),
+                    _ => true,
+                };
+                is_followed && comments.iter().any(|comment| text.ends_with(comment))
+            })
+    }
+
+    fn lines(&self, slot: &Slot, file: &Literals<'_>, bindings: &Bindings<'_>, indentation: usize) -> Option<Lines> {
+        let range = match slot {
             Slot::Made(name) => return Some(bindings.made(name)?.clone().shifted(0, indentation)),
             Slot::One(name) => bindings.one(name)?.byte_range(),
             Slot::Many(name) => {
-                let nodes = bindings.many(name);
+                let nodes = match bindings.many(name) {
+                    [list @ .., comma]
+                        if !list.is_empty() && comma.kind() == "," && self.before_comma.contains(name) =>
+                    {
+                        list
+                    }
+                    all => all,
+                };
                 nodes.first()?.start_byte()..nodes.last()?.end_byte()
             }
         };

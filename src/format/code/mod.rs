@@ -2,7 +2,8 @@
 //!
 //! `grammar` has the compiled-in languages, `tree` parses, `embedded` finds the code within pages, `rule` reads rules, and `query` has one for several
 //! languages. `scan` finds the matches in a tree and `file` those in a file, `rewrite` makes edits, and `rule_test` runs the tests of rules.
-//! `form` knows matches that are rewritten already, and `verbatim` keeps the lines of literals as they are. Nothing here reads a file.
+//! `form` knows matches that are rewritten already, `slots` what a fix does to the end of a list, and `verbatim` keeps the lines of literals as they
+//! are. Nothing here reads a file.
 
 pub mod file;
 pub mod query;
@@ -16,4 +17,5 @@ mod embedded;
 mod form;
 mod grammar;
 mod literal;
+mod slots;
 mod verbatim;

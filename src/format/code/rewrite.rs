@@ -213,6 +213,35 @@ mod tests {
     }
 
     #[test]
+    fn a_comma_at_the_end_of_a_list_is_not_doubled() {
+        let rule = ("f($$$A)", "g($$$A, x)");
+        check(Language::TypeScript, rule, "f(\n  a,\n  b,\n)", "g(a,\nb, x)");
+        check(Language::Python, rule, "f(a, b,)\nf(c)\n", "g(a, b, x)\ng(c, x)\n");
+        check(Language::Go, ("f($$$A)", "g($$$A , $$$A)"), "func h() { f(a,) }", "func h() { g(a , a) }");
+        check(Language::JavaScript, ("f($$$A)", "g($$$A)"), "f(a,)", "g(a,)");
+        check(Language::JavaScript, ("f($$$A)", "g([$$$A], $$$A, 1)"), "f(a,)", "g([a], a, 1)");
+        check(
+            Language::Rust,
+            ("S { $$$A }", "T { $$$A, z: 1 }"),
+            "fn f() { S { a, b, } }",
+            "fn f() { T { a, b, z: 1 } }",
+        );
+    }
+
+    #[test]
+    fn a_match_whose_comment_would_take_in_code_stays() {
+        let stays = |language, rule, text: &str| check(language, rule, text, text);
+        let rule = ("f($$$A)", "g(\n  $$$A, x\n)");
+        stays(Language::TypeScript, rule, "f(\n  a // why\n)");
+        stays(Language::Python, rule, "f(\n  a,  # why\n)\n");
+        stays(Language::JavaScript, ("if (a) { $$$B }", "$$$B"), "if (a) {\n  b() // why\n} c()");
+        stays(Language::JavaScript, ("f($$$A)", "g($$$A)"), "f(\n  a // why\n)");
+        check(Language::JavaScript, ("if (a) { $$$B }", "$$$B"), "if (a) {\n  b() // why\n}\nc()", "b() // why\nc()");
+        check(Language::TypeScript, rule, "f(\n  a /* why */\n)", "g(\n  a /* why */, x\n)");
+        check(Language::TypeScript, ("f($$$A)", "g(\n  $$$A\n)"), "f(\n  a // why\n)", "g(\n  a // why\n)");
+    }
+
+    #[test]
     fn a_rule_that_matches_its_result_is_refused() {
         let error = rewritten(Language::JavaScript, "f($A)", "f(g($A))", "f(1)").unwrap_err();
         assert_eq!(error.code(), Code::InvalidInput);

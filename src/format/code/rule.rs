@@ -12,7 +12,7 @@ use ast_grep_config::{
 use ast_grep_core::{Language as _, Pattern};
 use serde_json::{Value, json};
 
-use super::{form::Form, grammar::Grammar, literal::Need, tree, verbatim};
+use super::{form::Form, grammar::Grammar, literal::Need, slots::Slots, tree, verbatim};
 use base::{
     error::{Code, Error},
     language::Language,
@@ -28,6 +28,8 @@ pub struct Rules {
     pub(super) is_suppressible: bool,
     /// With `once`, the forms of the fixes by rule.
     pub(super) forms: BTreeMap<String, Form>,
+    /// The variables of the fixes by rule.
+    pub(super) slots: BTreeMap<String, Slots>,
 }
 
 /// A pattern of ast-grep with its surroundings.
@@ -81,12 +83,16 @@ impl Rules {
     pub fn parse(texts: &[String], utilities: &[String]) -> Result<Self, Error> {
         let utilities = utility_rules(utilities)?;
         let mut configs = Vec::new();
-        let mut needs = BTreeMap::new();
+        let (mut needs, mut slots) = (BTreeMap::new(), BTreeMap::new());
         for text in texts {
             let documents: Vec<SerializableRuleConfig<Grammar>> = from_multiple(text).map_err(|e| malformed(&e))?;
             for mut document in documents {
                 let language = document.language.0;
                 if let Some(fix) = &mut document.fix {
+                    let mut value = serde_json::to_value(&*fix).unwrap_or_default();
+                    if let Some(text) = verbatim::templates(&mut value).into_iter().next() {
+                        slots.insert(document.id.clone(), Slots::of(text));
+                    }
                     verbatim::marked_fix(language, fix)?;
                 }
                 for rewriter in document.rewriters.iter_mut().flatten() {
@@ -104,7 +110,7 @@ impl Rules {
         let languages = configs.iter().map(|config| config.language.0).collect();
         let collection = RuleCollection::try_new(configs)
             .map_err(|error| wrong(format!("a rule has a glob that can't be used: {error}")))?;
-        Ok(Rules { collection, needs, languages, is_suppressible: true, forms: BTreeMap::new() })
+        Ok(Rules { collection, needs, languages, is_suppressible: true, forms: BTreeMap::new(), slots })
     }
 
     /// The same rules, which leave a match alone that has the form of its fix. `invalid_input` if a fix can't be looked for, or fits every

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use ast_grep_config::{CombinedScan, RuleConfig};
-use ast_grep_core::{NodeMatch, meta_var::MetaVariable, tree_sitter::StrDoc};
+use ast_grep_config::{CombinedScan, Fixer, RuleConfig};
+use ast_grep_core::{Doc as _, NodeMatch, meta_var::MetaVariable, tree_sitter::StrDoc};
 
 use super::{
     form,
@@ -19,6 +19,9 @@ use base::{
 
 /// The message of a match that stays, because ast-grep would drop what was not understood.
 const HAS_ERROR: &str = "it has a syntax error";
+
+/// The message of a match that stays, because the fix would go on within a comment.
+const HAS_COMMENT: &str = "a comment at its end would take in the text after it";
 
 /// The message of a match that stays, because it was rewritten already.
 const HAS_FORM: &str = "it has the form of the fix already";
@@ -177,10 +180,8 @@ fn of(rules: &Rules, rule: &RuleConfig<Grammar>, found: &Found<'_>) -> Match {
         rules.forms.get(&rule.id).filter(|form| form.has(found)).map(|_| HAS_FORM)
     };
     let reason = reason.filter(|_| !rule.fixer.is_empty());
-    let edit = rule.fixer.first().filter(|_| reason.is_none()).map(|fixer| {
-        let edit = found.make_edit(&rule.matcher, fixer);
-        Edit { range: edit.position..edit.position + edit.deleted_length, text: edit.inserted_text }
-    });
+    let fixer = rule.fixer.first().filter(|_| reason.is_none());
+    let (edit, reason) = fixer.map_or((None, reason), |fixer| fix(rules, rule, fixer, found));
     let env = found.get_env();
     let variables = env.get_matched_variables().filter_map(|variable| match variable {
         MetaVariable::Capture(name, _) => {
@@ -196,4 +197,23 @@ fn of(rules: &Rules, rule: &RuleConfig<Grammar>, found: &Found<'_>) -> Match {
     let variables = variables.collect();
     let message = reason.map_or_else(|| rule.get_message(found), str::to_owned);
     Match { rule: rule.id.clone(), range: found.range(), variables, edit, message, ends: &[] }
+}
+
+/// The edit of a match, or the reason that it stays.
+fn fix(
+    rules: &Rules,
+    rule: &RuleConfig<Grammar>,
+    fixer: &Fixer,
+    found: &Found<'_>,
+) -> (Option<Edit>, Option<&'static str>) {
+    let slots = rules.slots.get(&rule.id);
+    let mut found = found.clone();
+    slots.inspect(|slots| slots.fit(&mut found));
+    let edit = found.make_edit(&rule.matcher, fixer);
+    let range = edit.position..edit.position + edit.deleted_length;
+    let after = &found.get_node().get_doc().get_source()[range.end..];
+    if slots.is_some_and(|slots| slots.has_open_comment(&found, after)) {
+        return (None, Some(HAS_COMMENT));
+    }
+    (Some(Edit { range, text: edit.inserted_text }), None)
 }

@@ -148,3 +148,30 @@ fn new_text_that_is_no_code_in_its_place_fails() {
     let (_, failed) = measured(&json!({"pattern": "log($$$A)", "fix": "trace($$$A"}), |_| ());
     assert!(failed.contains(&"syntax_kept".to_owned()), "{failed:?}");
 }
+
+#[test]
+fn the_ends_of_lists_are_judged_on_their_own() {
+    let list = json!({"pattern": "log($$$A)", "fix": "trace(\n  $$$A, 1\n)"});
+    let body = json!({"pattern": "if (a) { $$$A }", "fix": "$$$A"});
+    for (params, old, new, wrong) in [
+        (&list, "log(b,);\n", "trace(\n  b, 1\n);\n", "trace(\n  b,, 1\n);\n"),
+        (
+            &list,
+            "log(b);\nlog(c // c\n);\n",
+            "trace(\n  b, 1\n);\nlog(c // c\n);\n",
+            "trace(\n  b, 1\n);\ntrace(\n  c // c, 1\n);\n",
+        ),
+        (
+            &body,
+            "if (a) {\n  b() // b\n} c()\nif (a) { d() }\n",
+            "if (a) {\n  b() // b\n} c()\nd()\n",
+            "b() // b c()\nd()\n",
+        ),
+    ] {
+        let (proposal, failed) = measured_on(old, params, |_| ());
+        let after = proposal.changes.changes()[0].after.as_ref().unwrap();
+        assert_eq!((after.bytes.as_slice(), failed.as_slice()), (new.as_bytes(), &[][..]), "{old}");
+        let (_, failed) = measured_on(old, params, |proposal| replaced(proposal, wrong));
+        assert!(failed.contains(&"rewrites_expected".to_owned()), "{old}: {failed:?}");
+    }
+}
