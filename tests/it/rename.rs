@@ -124,3 +124,24 @@ fn a_checker_that_nothing_permits_is_named() {
         ["run", "std:rename_symbol", "--arg", "from=total", "--arg", "to=sum_of", "--arg", "glob=[ab].py", "--yes"];
     site.nrv(&line).exits(0).says("lets \"go vet ./...\" judge this rename");
 }
+
+#[test]
+fn files_that_git_tracks_count_though_they_are_ignored_or_left_out() {
+    let site = site();
+    site.write("local/use.ts", "import { total } from '../src/total';\n\ntotal([]);\n");
+    site.write(".gitignore", "local\n");
+    site.git(&["add", ".gitignore"]);
+    site.git(&["add", "-f", "local/use.ts"]);
+    site.git(&["commit", "-qm", "A local file"]);
+    let rename = || site.adapt("rename_refactor", "apply", "src/**", &place());
+    rename().exits(4).says("local/use.ts").says("outside of the files of the target");
+    for way in [&["--cone", "--no-sparse-index"][..], &["--cone", "--sparse-index"], &["--no-cone"]] {
+        site.git(&[&["sparse-checkout", "set"], way, &["src"]].concat());
+        rename().exits(4).says("a sparse checkout left it out");
+        site.git(&["sparse-checkout", "disable"]);
+    }
+    // What only lies there is not a part of the repository.
+    site.git(&["rm", "-q", "--cached", "local/use.ts"]);
+    site.git(&["commit", "-qm", "Without the local file"]);
+    rename().exits(0);
+}

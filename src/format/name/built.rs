@@ -199,13 +199,18 @@ pub fn may_list(text: &str) -> bool {
     LISTING.iter().chain(HOLDING).chain(&["globals"]).any(|word| text.contains(word))
 }
 
-/// True if a file of Python that lists names chooses some of them by a test that only one of two names passes.
+/// True if a file of Python that lists names chooses some of them by a test that only one of two names passes, or by the beginning or end
+/// of the old one: code may have the rest as a key.
 pub fn chooses(tree: &Tree, text: &str, (from, to): (&str, &str)) -> bool {
     let root = tree.root();
     let mut open = vec![root.get_inner_node()];
     while let Some(node) = open.pop() {
         let is_test = match node.kind() {
-            kind if CALLS.contains(&kind) => passes(node, text, from) != passes(node, text, to),
+            kind if CALLS.contains(&kind) => {
+                passes(node, text, from) != passes(node, text, to) || is_affix(node, text) && passes(node, text, from)
+            }
+            // The text of a regular expression
+            "string_content" if is_pattern(&text[node.byte_range()], from) => true,
             // `name[:3] == "on_"`
             "string_content" => {
                 let affix = &text[node.byte_range()];
@@ -220,6 +225,20 @@ pub fn chooses(tree: &Tree, text: &str, (from, to): (&str, &str)) -> bool {
         open.extend(node.children(&mut node.walk()));
     }
     false
+}
+
+/// True for a test of a name's beginning or end: code may have the rest of the name as a key.
+fn is_affix(call: Node<'_>, text: &str) -> bool {
+    let method = call.child_by_field_name("function").map_or("", |function| &text[function.byte_range()]);
+    method.ends_with(".startswith") || method.ends_with(".endswith")
+}
+
+/// True if a text is a regular expression that begins as a name does.
+fn is_pattern(text: &str, name: &str) -> bool {
+    let rest = text.trim_start_matches(['^', '(']);
+    let begin = &rest[..word_of(rest.chars())];
+    let goes_on = ["\\", "[", "(.", "(?", "(\\", ".*", ".+"].iter().any(|sign| rest[begin.len()..].starts_with(sign));
+    begin.len() > 1 && goes_on && !text.contains(char::is_whitespace) && name.starts_with(begin)
 }
 
 /// True if a call may be a test that a name passes, as `name.startswith("on_")` is.

@@ -11,9 +11,14 @@ use oxc_syntax::module_record::{ExportLocalName, ModuleRecord};
 /// The variables between a module and its use.
 const LONGEST: usize = 8;
 
-/// Calls that give the names of all members.
-const LISTS: &[(&str, &str)] =
-    &[("Object", "entries"), ("Object", "getOwnPropertyNames"), ("Object", "keys"), ("Reflect", "ownKeys")];
+/// Calls that give all members by their names, or in the order of their names.
+const LISTS: &[(&str, &str)] = &[
+    ("Object", "entries"),
+    ("Object", "getOwnPropertyNames"),
+    ("Object", "keys"),
+    ("Object", "values"),
+    ("Reflect", "ownKeys"),
+];
 
 /// The ways in which code uses a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

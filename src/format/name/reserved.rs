@@ -44,6 +44,8 @@ const RUST: &str = "as async await break const continue crate dyn else enum exte
     do final gen macro override priv try typeof unsized virtual yield union _";
 const TYPESCRIPT: &str = "any unknown never object string number boolean symbol bigint keyof readonly infer asserts is \
     unique declare namespace module type abstract as satisfies global";
+/// Names that code which TypeScript compiles to modules uses.
+const TYPESCRIPT_COMPILED: &str = "exports module require Object Promise";
 const BASH: &str = "if then else elif fi case esac for while until do done in function select time";
 
 /// The names that the standard libraries of scripts give to all files, of browsers and of Node.js too.
@@ -69,7 +71,7 @@ pub fn refusal(language: Language, name: &str) -> Option<String> {
         Language::Python => &[PYTHON],
         Language::Ruby => &[RUBY],
         Language::Rust => &[RUST],
-        Language::Tsx | Language::TypeScript => &[JAVASCRIPT, TYPESCRIPT],
+        Language::Tsx | Language::TypeScript => &[JAVASCRIPT, TYPESCRIPT, TYPESCRIPT_COMPILED],
         Language::Css | Language::Html | Language::Json | Language::Yaml => &[],
     };
     let of = language.name();

@@ -177,6 +177,23 @@ pub fn outlook(root: &Path, environment: &BTreeMap<String, String>) -> Result<Op
     Ok(Some(Outlook { head: state.head, tracked, filters, nested: state.nested, sparse, partial }))
 }
 
+/// The way in which a path of the index is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tracked {
+    /// It is a file of the tree.
+    File,
+    /// A sparse checkout left the file or folder out.
+    Absent,
+    /// It is a repository of its own.
+    Repository,
+}
+
+/// The tracked paths below a folder, relative to it, without links and files that were removed; none if it is in no repository.
+pub fn tracked(root: &Path) -> Result<Vec<(String, Tracked)>, Error> {
+    let Some(opened) = Opened::at(root, &BTreeMap::new())? else { return Ok(Vec::new()) };
+    Ok(sparse::tracked(&opened))
+}
+
 /// The places of a repository's hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookPlace {

@@ -7,10 +7,10 @@ use std::{fs, path::Path, sync::atomic::AtomicBool};
 
 use gix::{
     bstr::{BString, ByteSlice},
-    index::entry::{Flags, Stat},
+    index::entry::{Flags, Mode, Stat},
 };
 
-use super::{opened::Opened, tree};
+use super::{Tracked, opened::Opened, tree};
 use base::error::Error;
 
 /// Replaces folder entries by files, and unmarks existing files.
@@ -51,6 +51,26 @@ pub(super) fn unfold(opened: &mut Opened, whole: bool, stop: &AtomicBool) -> Res
         }
     }
     Ok(())
+}
+
+/// The tracked paths below the given folder.
+pub(super) fn tracked(opened: &Opened) -> Vec<(String, Tracked)> {
+    let work = &opened.place.work;
+    let found = opened.index.entries().iter().filter_map(|entry| {
+        let path = entry.path(&opened.index);
+        let below = gix::path::from_bstr(path).ok()?;
+        let name = below.strip_prefix(&opened.prefix).ok()?.to_str()?.trim_end_matches('/').to_owned();
+        let is_file = || fs::symlink_metadata(work.join(&below)).is_ok_and(|found| found.is_file());
+        let tracked = match entry.mode {
+            Mode::COMMIT => Tracked::Repository,
+            Mode::DIR => Tracked::Absent,
+            Mode::FILE | Mode::FILE_EXECUTABLE if is_file() => Tracked::File,
+            Mode::FILE | Mode::FILE_EXECUTABLE if entry.flags.contains(Flags::SKIP_WORKTREE) => Tracked::Absent,
+            _ => return None,
+        };
+        Some((name, tracked))
+    });
+    found.collect()
 }
 
 fn exists(work: &Path, path: &gix::bstr::BStr) -> bool {

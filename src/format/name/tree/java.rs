@@ -85,6 +85,18 @@ impl Rules for Java {
         None
     }
 
+    fn takes_over(&self, node: Node<'_>, scope: Node<'_>) -> Option<&'static str> {
+        // The members of a top-level class are looked at in every file.
+        let is_local = |n: &Node<'_>| n.id() != scope.id() && scope.parent().is_some();
+        let inherits = |n: Node<'_>| {
+            let is_named = |field| n.child_by_field_name(field).is_some();
+            n.kind() == "object_creation_expression" || ["superclass", "interfaces"].into_iter().any(is_named)
+        };
+        let mut bodies = std::iter::successors(node.parent(), Node::parent).take_while(is_local);
+        let is_inherited = bodies.any(|n| n.kind().ends_with("_body") && n.parent().is_some_and(inherits));
+        is_inherited.then_some("a class around a use may inherit a member of the new name")
+    }
+
     fn file(&self, root: Node<'_>, text: &str) -> (Option<String>, Vec<String>) {
         let mut cursor = root.walk();
         let (mut package, mut stars) = (None, Vec::new());

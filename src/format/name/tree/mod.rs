@@ -8,7 +8,7 @@ mod go;
 mod java;
 mod python;
 mod python_import;
-mod python_text;
+pub mod python_text;
 mod rust;
 pub mod rust_macro;
 
@@ -116,6 +116,11 @@ pub trait Rules {
 
     /// A reason against the new name at a place, by the text before it.
     fn objection(&self, before: &str, to: &str) -> Option<&'static str>;
+
+    /// A reason against the new name at a use of what is declared in a scope.
+    fn takes_over(&self, _use: Node<'_>, _scope: Node<'_>) -> Option<&'static str> {
+        None
+    }
 
     /// The role of a word in a string, which the node holds; none if it is data.
     fn in_text<'t>(&self, _: Node<'t>, _: &Range<usize>, _: &str) -> Option<Role<'t>> {
@@ -463,7 +468,9 @@ impl<'s, 't> Resolution<'s, 't> {
             _ => None,
         });
         let objects = |site: &Site| {
-            let reason = self.rules.objection(&self.text[..site.range.start], change.to)?;
+            let node = || self.root.descendant_for_byte_range(site.range.start, site.range.end);
+            let reason = self.rules.objection(&self.text[..site.range.start], change.to);
+            let reason = reason.or_else(|| self.rules.takes_over(node()?, declaration.scope))?;
             Some((site.range.start, reason))
         };
         let own = declaration.obstacle.or_else(|| self.rules.obstacle(self.text, change.from, declaration.scope));

@@ -38,7 +38,43 @@ pub(super) fn refers(node: Node<'_>, place: &Range<usize>, text: &str) -> bool {
     if is_member || !content.chars().all(is_type) || content.contains("Literal") || content.contains("Annotated") {
         return false;
     }
-    repeats(string, content, text) || is_typed(string, text)
+    repeats(string, content, text) || is_typed(string, text) || is_exported(string, text) && !reads_exports(text)
+}
+
+/// The variable that lists what a module exports.
+const EXPORTS: &str = "__all__";
+
+/// True for a string in the list of what its module exports: the whole list is written there.
+fn is_exported(string: Node<'_>, text: &str) -> bool {
+    let is_part = |node: &Node<'_>| {
+        matches!(node.kind(), "argument_list" | "binary_operator" | "list" | "parenthesized_expression" | "tuple")
+    };
+    let Some(whole) = around(string, |node| !is_part(&node)) else { return false };
+    let list = match whole.kind() {
+        "assignment" | "augmented_assignment" => whole.child_by_field_name("left").map(|left| text_of(left, text)),
+        kind if CALLS.contains(&kind) => {
+            called(whole, text).rsplit_once('.').filter(|(_, way)| ADDING.contains(way)).map(|(list, _)| list)
+        }
+        _ => None,
+    };
+    list == Some(EXPORTS)
+        && around(whole, |node| matches!(node.kind(), "class_definition" | "function_definition")).is_none()
+}
+
+/// Methods that add to a list.
+const ADDING: &[&str] = &["append", "extend"];
+
+/// True if code uses a list of exported names in another way than to write it, or to export what another module does.
+pub fn reads_exports(text: &str) -> bool {
+    text.match_indices(EXPORTS).any(|(at, _)| {
+        let line = text[..at].rsplit('\n').next().unwrap_or_default().trim_start();
+        let rest = text[at + EXPORTS.len()..].trim_start_matches([' ', '\t']);
+        let adds = ADDING.iter().any(|way| rest.strip_prefix('.').is_some_and(|rest| rest.starts_with(way)));
+        let is_written =
+            rest.starts_with("+=") || rest.starts_with(':') || rest.starts_with('=') && !rest.starts_with("==");
+        let is_passed_on = line.starts_with(EXPORTS) && line.ends_with('.');
+        !(line.is_empty() && (adds || is_written) || is_passed_on)
+    })
 }
 
 /// True if a string can't be a name that code looks up: a text that documents, the title of a test, or the

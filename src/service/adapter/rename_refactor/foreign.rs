@@ -18,7 +18,7 @@ use format::name::{
     token::Class,
     word::{self, Word},
 };
-use system::workspace;
+use system::{git::Tracked, workspace};
 
 /// Larger files are not read, in bytes.
 const LARGEST: u64 = 64 << 20;
@@ -88,6 +88,9 @@ pub(super) fn judge(
     (places, refusal): (&mut Places, &mut Refusal),
 ) -> Result<(), Error> {
     let family = home.family();
+    if *reach != Reach::Local {
+        left_out(world, family, (places, refusal))?;
+    }
     let module = module(&home.path);
     let unread = UNREAD.iter().find(|(of, _)| *of == family).map_or(&[][..], |(_, endings)| endings);
     let is_unread = |path: &str| {
@@ -133,6 +136,30 @@ pub(super) fn judge(
             refusal.add_unread(finding);
         } else {
             places.mentions.push(finding);
+        }
+    }
+    Ok(())
+}
+
+/// Refuses files of the language that a sparse checkout left out, and lists repositories within the repository that are not there.
+fn left_out(world: &World<'_>, family: Family, (places, refusal): (&mut Places, &mut Refusal)) -> Result<(), Error> {
+    for (path, tracked) in world.absent()? {
+        // A folder has no ending.
+        let may_have = Family::of_path(path).map_or(!last(path).contains('.'), |of| of == family);
+        let below = format!("{path}/");
+        match tracked {
+            Tracked::Absent if may_have => {
+                refusal.add_file(path, (UNKNOWN, "a sparse checkout left it out, and it may name it"))?;
+            }
+            Tracked::Repository
+                if !world.paths()?.range(below.clone()..).next().is_some_and(|it| it.starts_with(&below)) =>
+            {
+                let (path, kind) = (RepoPath::parse(path)?, "mention".to_owned());
+                let reason = "its repository is not checked out, and may name it".to_owned();
+                let (place, candidates) = (String::new(), Vec::new());
+                places.mentions.push(Finding { path, line: None, place, kind, reason, candidates });
+            }
+            Tracked::Absent | Tracked::File | Tracked::Repository => {}
         }
     }
     Ok(())
@@ -245,6 +272,14 @@ pub(super) fn generated(world: &World<'_>, refusal: &mut Refusal) -> Result<(), 
             refusal.add_lasting(page, token.range.start, (UNKNOWN, "a build script has it in a text"));
         }
     }
+    let makes = |path: &RepoPath, bytes: &[u8]| {
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let is_generator = last(path) == "build.rs" || text.contains("proc_macro") || text.contains("paste!");
+        Ok(is_generator && text.match_indices('{').any(|(at, _)| is_made(text, at, world.change.from)))
+    };
+    for (path, _) in world.map_files(Family::Rust, &makes)?.into_iter().filter(|(_, makes)| *makes) {
+        refusal.add_file(&path, (UNKNOWN, "it makes names of code, and this may be one of them"))?;
+    }
     let reads = |path: &str, (base, script): &(String, String)| {
         let below = path.strip_prefix(base.as_str()).filter(|_| !path.ends_with(".rs"));
         let reads_all = ["glob", "read_dir", "walkdir"].iter().any(|way| script.contains(way));
@@ -256,6 +291,16 @@ pub(super) fn generated(world: &World<'_>, refusal: &mut Refusal) -> Result<(), 
     };
     let is_read = |path: &str| scripts.iter().any(|script| reads(path, script));
     refuse(world, &is_read, "a build script may read it, and it has the name", refusal)
+}
+
+/// True if a text may make a name of the value at a brace, as `format!("{}_rate", name)` does.
+fn is_made(text: &str, at: usize, name: &str) -> bool {
+    let Some(end) = text[at..].find('}').map(|end| at + end + 1) else { return false };
+    let (before, after) = (&text[..at], &text[end..]);
+    let begin = &before[before.trim_end_matches(word::continues).len()..];
+    let end = &after[..after.len() - after.trim_start_matches(word::continues).len()];
+    let is_joined = !(begin.is_empty() && end.is_empty());
+    is_joined && name.len() >= begin.len() + end.len() && name.starts_with(begin) && name.ends_with(end)
 }
 
 /// Refuses the files with the name for which a test holds.
@@ -313,7 +358,10 @@ fn is_path(text: &str, at: &Range<usize>, module: Option<&str>, (family, separat
     };
     let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
     let imported = line.rsplit_once(" import ").map(|(from, _)| from.trim_end());
+    // `-X $PACKAGE.name=value`
+    let is_set = family == Family::Go && before.ends_with('.') && text[at.end..].starts_with('=');
     separators.iter().any(|separator| before.strip_suffix(separator).is_some_and(ends))
+        || is_set
         || family == Family::Python && imported.is_some_and(ends)
 }
 

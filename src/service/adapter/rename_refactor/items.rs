@@ -16,8 +16,10 @@ use format::{
     name::{
         facts::{Facts, Group, Kind, MODULE, Meaning, Origin, Reach},
         outline::outline,
+        reserved,
         script::Change,
         tree::{self as names, rust_macro},
+        word::Word,
     },
 };
 use std::rc::Rc;
@@ -290,6 +292,39 @@ impl Reading {
             Label::Member | Label::Unclear(_) => label,
         }
     }
+}
+
+/// Styles of names that lints of Rust know, as tests of a character: snake case, upper case, and camel case.
+const STYLES: [fn(&str) -> bool; 3] = [
+    |name| !name.contains(char::is_uppercase),
+    |name| !name.contains(char::is_lowercase),
+    |name| name.starts_with(char::is_uppercase) && !name.contains('_'),
+];
+
+/// Refuses a name that is written as a raw identifier, and a new name that lints may deny where the old one passes.
+pub(super) fn spelled(world: &World<'_>, places: &Places, refusal: &mut Refusal) -> Result<(), Error> {
+    let (from, to) = world.names();
+    let other = |name: &str| name.strip_prefix("r#").map_or_else(|| format!("r#{name}"), str::to_owned);
+    let raw = [from, to].map(other);
+    let is_keyword = |name: &&String| reserved::refusal(Language::Rust, name).is_some();
+    let is_in = |bytes: &[u8], word: &Word<'_>| {
+        word.is_in(bytes) && !word.places(Language::Rust, std::str::from_utf8(bytes).unwrap_or_default()).is_empty()
+    };
+    let words: Vec<_> = raw.iter().filter(|name| !is_keyword(name)).map(|raw| Word::new(raw)).collect();
+    let found = world.map_files(Family::Rust, &|_, bytes: &[u8]| Ok(words.iter().any(|word| is_in(bytes, word))))?;
+    for (path, _) in found.iter().filter(|(_, is_raw)| *is_raw) {
+        refusal.add_file(path, (UNKNOWN, "it writes the name as a raw identifier"))?;
+    }
+    let of = |name: &str| STYLES.map(|is_style| is_style(name.trim_matches('_')));
+    let has_style = |(old, new): (bool, bool)| old && new;
+    let (old, new) = (of(from), of(to));
+    if old.contains(&true) && !old.into_iter().zip(new).any(has_style) {
+        for page in places.homes.iter().filter_map(|(path, _)| world.page(path)) {
+            let at = page.tokens.first().map_or(0, |token| token.range.start);
+            refusal.add_lasting(page, at, (TAKEN, "the new name is in another style, which a lint may deny"));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses if a file of the workspace defines one of the macros that were read as those of the standard library.

@@ -17,6 +17,9 @@ use format::name::{
 /// The endings of scripts, in the order in which a module without ending is looked for.
 const SCRIPTS: &[&str] = &[".ts", ".tsx", ".d.ts", ".d.mts", ".d.cts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"];
 
+/// The modules of the standard library of Python.
+const PYTHON_MODULES: &str = include_str!("python_modules.txt");
+
 /// The file that declares an imported name, from the file that imports it.
 pub(super) fn follow(world: &World<'_>, from: &str, origin: &Origin) -> Result<End, Error> {
     match Family::of_path(from) {
@@ -202,8 +205,12 @@ fn python_file(paths: &BTreeSet<String>, from: &str, module: &str) -> End {
         // Programs look from the top, from `src`, and from the folders around a file.
         (Some(only), None) => {
             let before = ends.iter().find_map(|end| only.strip_suffix(end.as_str())).unwrap_or(only);
+            // A file finds a module beside it before one of the standard library only if it is run as a program.
+            let first = rest.split('.').next().unwrap_or_default();
+            let is_standard =
+                || !before.is_empty() && PYTHON_MODULES.split_ascii_whitespace().any(|known| known == first);
             let is_reached = before.ends_with("src/") || from.starts_with(before);
-            if is_reached { End::File(only.clone()) } else { End::Unknown }
+            if is_reached && !is_standard() { End::File(only.clone()) } else { End::Unknown }
         }
         (None, _) => End::Elsewhere,
         (Some(_), Some(_)) => End::Unknown,

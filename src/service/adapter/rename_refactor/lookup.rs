@@ -1,6 +1,6 @@
 //! Names that code looks up while it runs: strings that are a name, and strings of which a name is built.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     link,
@@ -17,7 +17,8 @@ use format::{
         built,
         facts::{Group, Kind, Origin},
         token::{Class, Token},
-        value,
+        tree::python_text::reads_exports,
+        value, word,
     },
 };
 
@@ -288,6 +289,35 @@ pub(super) fn is_decorated(home: &Page, group: &Group) -> bool {
     ends_one || [above, line].iter().any(|line| line.trim_start().starts_with('@'))
 }
 
+/// The files that may declare a class of the name that is sought or one of those that it inherits from.
+pub(super) fn bases(world: &World<'_>, home: &Page) -> Result<BTreeSet<RepoPath>, Error> {
+    let read = world.map_files(home.family(), &|_: &RepoPath, bytes: &[u8]| {
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let heads = text.match_indices("class ").map(|(at, class)| &text[at + class.len()..]);
+        let words = |head: &str| {
+            let end = head.find([':', '{']).unwrap_or(head.len());
+            head[..end].split(|c| !word::continues(c)).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+        };
+        Ok(heads.map(words).collect::<Vec<Vec<String>>>())
+    })?;
+    let mut names = BTreeSet::from([world.change.from.to_owned()]);
+    loop {
+        let classes = read.iter().flat_map(|(_, classes)| classes);
+        let of_class = |class: &&Vec<String>| class.first().is_some_and(|name| names.contains(name));
+        let more: BTreeSet<String> = classes.filter(of_class).flatten().cloned().collect();
+        if more.is_subset(&names) {
+            break;
+        }
+        names.extend(more);
+    }
+    let declares =
+        |classes: &[Vec<String>]| classes.iter().any(|class| class.first().is_some_and(|name| names.contains(name)));
+    let mut files: BTreeSet<RepoPath> =
+        read.into_iter().filter(|(_, classes)| declares(classes)).map(|(path, _)| path).collect();
+    files.insert(home.path.clone());
+    Ok(files)
+}
+
 /// True if code may look up the thing by its name in data: code computes names, or a library may register the thing by its name. It
 /// may register what is decorated, what inherits from a class, and what is a value.
 pub(super) fn may_look_up(world: &World<'_>, (home, group): (&Page, &Group)) -> Result<bool, Error> {
@@ -319,7 +349,39 @@ pub(super) fn computes(world: &World<'_>, sought: built::Sought<'_>) -> Result<b
     Ok(read.into_iter().any(|(_, computes)| computes))
 }
 
-/// Refuses a new name that code of Python which lists names would choose, if it doesn't choose the old one, or the other way round.
+/// Words of Python that lead to the names of whoever calls a function.
+const CALLERS: &[&str] = &["_getframe", "f_back", "stack()"];
+
+/// Functions of Python that run the text of a file.
+const RUNNING: &[&str] = &["exec(", "run_path(", "spec_from_file_location("];
+
+/// The files of Python beside a home that read the variables of whoever calls them. They are called `f_locals` or `f_globals`.
+pub(super) fn reading(world: &World<'_>, home: &Page, scope: &str) -> Result<Vec<RepoPath>, Error> {
+    having(world, home, &|text| text.contains(scope) && CALLERS.iter().any(|word| text.contains(word)))
+}
+
+/// The files of Python beside a home that run it by its path, and those that read what modules export if its name is listed there.
+pub(super) fn running(world: &World<'_>, home: &Page, places: &Places) -> Result<Vec<RepoPath>, Error> {
+    let file = home.path.rsplit('/').next().unwrap_or_default();
+    let is_string = |(path, code): (&String, &BTreeMap<usize, _>)| {
+        let text = world.page(path).map_or("", |page| page.text.as_str());
+        text.contains("__all__") && code.keys().any(|at| text[..*at].ends_with(['"', '\'']))
+    };
+    let is_listed = places.code.iter().any(is_string);
+    let is_named = |text: &str| text.match_indices(file).any(|(at, _)| text[..at].ends_with(['"', '\'', '/']));
+    having(world, home, &|text| {
+        is_named(text) && RUNNING.iter().any(|word| text.contains(word)) || is_listed && reads_exports(text)
+    })
+}
+
+fn having(world: &World<'_>, home: &Page, has: &(dyn Fn(&str) -> bool + Sync)) -> Result<Vec<RepoPath>, Error> {
+    let read = world.map_files(Family::Python, &|path: &RepoPath, bytes: &[u8]| {
+        Ok(*path != home.path && has(std::str::from_utf8(bytes).unwrap_or_default()))
+    })?;
+    Ok(read.into_iter().filter(|(_, has)| *has).map(|(path, _)| path).collect())
+}
+
+/// Refuses if code of Python which lists names chooses the old or the new one by its form.
 pub(super) fn chosen(world: &World<'_>, refusal: &mut Refusal) -> Result<(), Error> {
     let names = world.names();
     let read = world.map_files(Family::Python, &|_: &RepoPath, bytes: &[u8]| {
@@ -330,7 +392,7 @@ pub(super) fn chosen(world: &World<'_>, refusal: &mut Refusal) -> Result<(), Err
         Ok(built::chooses(&tree, text, names))
     })?;
     for (path, _) in read.into_iter().filter(|(_, chooses)| *chooses) {
-        refusal.add_file(&path, (TAKEN, "it lists names, and selects only one of the two by its form"))?;
+        refusal.add_file(&path, (TAKEN, "it lists names, and selects some by their form"))?;
     }
     Ok(())
 }

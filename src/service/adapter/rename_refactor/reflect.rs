@@ -72,6 +72,7 @@ pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refus
         return Ok(());
     }
     built_of(world, home.family(), refusal)?;
+    made_of(world, (home, group), refusal)?;
     let makes_objects = group.kind != Kind::Function || world.change.from.starts_with(char::is_uppercase);
     if home.family() != Family::Rust {
         parts(world, home, makes_objects, refusal)?;
@@ -106,6 +107,119 @@ pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refus
         }
     }
     Ok(())
+}
+
+/// Words in a line that makes another text of a name, sorts by names, or has them as keys.
+const MAKING: &[&str] = &[
+    "amel",
+    ".join(",
+    "kebab",
+    "key=",
+    "lower",
+    "Lower",
+    "partition",
+    "replace",
+    "slice",
+    "snake",
+    "sort",
+    "split",
+    "strip(",
+    "sub(",
+    "underscore",
+    "upper",
+    "Upper",
+];
+
+/// Words that read the name of a function or a class, by language family.
+const READING: &[(Family, &[&str])] =
+    &[(Family::Python, &[".__name__", ".__qualname__", ".co_name"]), (Family::Script, &[".name"])];
+
+/// Variables that hold functions, as a rule.
+const FUNCTIONS: &[&str] = &[
+    "callback",
+    "cb",
+    "f",
+    "fn",
+    "func",
+    "function",
+    "handler",
+    "meth",
+    "method",
+    "view",
+    "view_func",
+    "wrapped",
+    "wrapper",
+];
+
+/// The thing whose name code reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// The function that is running.
+    Caller,
+    /// A class.
+    Class,
+    /// A function.
+    Function,
+    /// The class of the object that the code belongs to.
+    Own,
+    /// A class or a function.
+    Thing,
+}
+
+/// Refuses a class, and a function that code has as a value, if code makes another text of names, sorts by them, or has them as keys.
+/// Python also forms names of members by the name of a class.
+fn made_of(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refusal) -> Result<(), Error> {
+    let family = home.family();
+    let Some((_, words)) = READING.iter().find(|(of, _)| *of == family) else { return Ok(()) };
+    let is_class = group.kind == Kind::Class;
+    let is_value = lookup::is_decorated(home, group);
+    let bases = if is_class { lookup::bases(world, home)? } else { BTreeSet::new() };
+    let private = format!("_{}__", world.change.from.trim_start_matches('_'));
+    let reads = |path: &RepoPath, named: Named| match named {
+        Named::Caller => !is_class,
+        Named::Class => is_class,
+        Named::Function => !is_class && is_value,
+        Named::Own => is_class && bases.contains(path),
+        Named::Thing => is_class || is_value,
+    };
+    let makes = |path: &RepoPath, line: &str| {
+        let is_made = MAKING.iter().any(|word| line.contains(word))
+            || words.iter().any(|word| line.contains(&format!("{word}]")));
+        let mut found = words.iter().flat_map(|word| line.match_indices(word));
+        family == Family::Python && is_class && line.contains(&private)
+            || is_made
+                && found.any(|(at, word)| named(family, &line[..at], word).is_some_and(|named| reads(path, named)))
+    };
+    let read = world.map_files(family, &|path: &RepoPath, bytes: &[u8]| {
+        Ok(std::str::from_utf8(bytes).unwrap_or_default().lines().any(|line| makes(path, line)))
+    })?;
+    for (path, _) in read.into_iter().filter(|(_, makes)| *makes) {
+        refusal.add_file(&path, (UNKNOWN, "it makes other texts or keys of the names of functions or classes"))?;
+    }
+    Ok(())
+}
+
+/// The thing whose name a line reads, by the text before the word that does.
+fn named(family: Family, before: &str, word: &str) -> Option<Named> {
+    // A part of a text for people
+    let shown = before.rsplit_once('{').filter(|(_, inner)| !inner.contains('}'));
+    if shown.is_some_and(|(text, _)| text.rsplit(['"', '\'', '`']).next().unwrap_or_default().contains(' ')) {
+        return None;
+    }
+    let is_part = |c: char| word::continues(c) || matches!(c, '.' | '(' | ')');
+    let object = &before[before.trim_end_matches(is_part).len()..];
+    let object = if object.ends_with(')') { object } else { object.rsplit('(').next().unwrap_or_default() };
+    let is_own =
+        object.ends_with("type(self)") || object.ends_with("self.__class__") || object.ends_with("this.constructor");
+    let is_class = ["cls", "class", "type(", "klass", "constructor", "ctor"].iter().any(|part| object.contains(part));
+    match () {
+        () if word == ".co_name" => Some(Named::Caller),
+        () if is_own => Some(Named::Own),
+        () if is_class || family == Family::Script && object.starts_with(char::is_uppercase) => Some(Named::Class),
+        () if FUNCTIONS.contains(&object) => Some(Named::Function),
+        // Any object of a script may have a name.
+        () => (family == Family::Python || object == "target").then_some(Named::Thing),
+    }
 }
 
 /// Refuses a name of which Go code may take a beginning away, as `TrimPrefix(name, "main.Handle")` does.

@@ -117,11 +117,13 @@ impl Shared<'_, '_> {
         Ok(*self.passed_on.get_or_init(|| found))
     }
 
-    /// True if code of Python looks up members of a home by names that it may read from data.
+    /// True if code of Python looks up members of a home, or variables of its callers, by names that it may read from data.
     pub(super) fn is_looked_up(&self) -> Result<bool, Error> {
         let sought = built::Sought { name: self.world.change.from, of_values: true, has_name: false };
         let family = self.home.family();
-        Ok(family == Family::Python && self.is_passed_on(family)? && lookup::computes(self.world, sought)?)
+        let is_read = || Ok::<_, Error>(!lookup::reading(self.world, self.home, "f_globals")?.is_empty());
+        let is_looked_up = || Ok::<_, Error>(self.is_passed_on(family)? && lookup::computes(self.world, sought)?);
+        Ok(family == Family::Python && (is_looked_up()? || is_read()?))
     }
 
     /// Refuses for files that need not hold the name.

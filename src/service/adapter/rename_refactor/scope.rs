@@ -1,6 +1,9 @@
 //! The places of one thing by the bindings of its language: those of its file, and those of other files that lead to it.
 
-use std::{cell::OnceCell, collections::BTreeSet};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use super::{
     argument, foreign, items, link,
@@ -49,8 +52,14 @@ pub(super) fn choose(world: &World<'_>, params: &Params) -> Result<Option<Places
         Thing::Item(path, declared) => search.item(path, *declared)?,
     }
     let Search { places, mut refusal, .. } = search;
+    let is_single = places.code.values().map(BTreeMap::len).sum::<usize>() == 1;
+    let is_unused = is_single && world.change.from.starts_with('_') && !world.change.to.starts_with('_');
     for (path, declared) in &places.homes {
         let page = page(world, path)?;
+        if is_unused && matches!(page.family(), Family::Rust | Family::Script) {
+            let what = (TAKEN, "nothing uses it, and lints for unused code only pass names that begin with `_`");
+            refusal.add_lasting(page, *declared, what);
+        }
         let group = facts(world, page)?.groups.iter().find(|group| group.declared == *declared);
         if let (Some(wanted), Some(group)) = (&params.kind, group)
             && *wanted != group.kind.noun()
@@ -96,6 +105,11 @@ impl Search<'_, '_> {
             package::keys(world, path, &mut self.refusal)?;
         }
         reflect::read_back(world, (page, group), &mut self.refusal)?;
+        if page.family() == Family::Python {
+            for path in lookup::reading(world, page, "f_locals")? {
+                self.refusal.add_file(&path, (UNKNOWN, "it reads the variables of its callers"))?;
+            }
+        }
         if page.family() == Family::Script {
             script::judge(world, (page, group), (&self.places, &BTreeSet::new()), &mut self.refusal)?;
         }
@@ -156,6 +170,7 @@ impl Search<'_, '_> {
     fn read_again(&mut self) -> Result<(), Error> {
         items::read_again(self.world, &self.places, &mut self.refusal)?;
         items::macros(self.world, &self.places, &mut self.refusal)?;
+        items::spelled(self.world, &self.places, &mut self.refusal)?;
         foreign::included(self.world, &mut self.refusal)?;
         lookup::asserted(self.world, &self.places, &mut self.refusal)
     }
@@ -171,6 +186,10 @@ impl Search<'_, '_> {
             self.refusal.add_file(&path, (UNKNOWN, lookup::BUILT))?;
         }
         lookup::chosen(world, &mut self.refusal)?;
+        for path in lookup::running(world, home.0, &self.places)? {
+            self.refusal
+                .add_file(&path, (UNKNOWN, "it reads names that modules export, or runs the file by its path"))?;
+        }
         shared.of_modules(home.0, &mut self.refusal)
     }
 
@@ -197,7 +216,8 @@ impl Search<'_, '_> {
                 lookup::documented(world, self.comments, &mut self.refusal)?;
             }
             Family::Go => package::judge(world, home, &mut self.refusal)?,
-            Family::Java | Family::Other(_) | Family::Python | Family::Rust => {}
+            Family::Java => self.members(home, group)?,
+            Family::Other(_) | Family::Python | Family::Rust => {}
         }
         lookup::collected(world, (home, group), &mut self.refusal);
         reflect::read_back(world, (home, group), &mut self.refusal)?;
@@ -229,6 +249,15 @@ impl Search<'_, '_> {
             let renamed = self.places.code.get(page.path.as_str());
             let is_renamed = |at: usize| renamed.is_some_and(|renamed| renamed.contains_key(&at));
             shared.judge(page, is_renamed, &mut self.refusal)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a new name that is in use in Java: a class that uses the old one may inherit a member of it.
+    fn members(&mut self, home: &Page, group: &Group) -> Result<(), Error> {
+        if self.world.taken_files()?.into_iter().any(|path| Family::of_path(path) == Some(Family::Java)) {
+            let what = (TAKEN, "the new name is in use, and a class that uses this one may inherit it");
+            self.refusal.add_lasting(home, group.declared, what);
         }
         Ok(())
     }

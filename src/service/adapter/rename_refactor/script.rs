@@ -14,7 +14,9 @@ use super::{
 use base::{error::Error, path::RepoPath};
 use format::name::{
     facts::{Block, Group, Reach},
-    reserved, word,
+    reserved,
+    token::Token,
+    word,
 };
 
 /// The function that markup calls without a setting, as a member of this name.
@@ -51,6 +53,9 @@ pub(super) fn judge(
 ) -> Result<(), Error> {
     markup(world, (home, group), places, refusal)?;
     blocks(world, (places, homes), refusal)?;
+    if group.reach == Reach::Exported {
+        of_namespace(world, refusal)?;
+    }
     if group.reach == Reach::Global { globals(world, (home, group), refusal) } else { Ok(()) }
 }
 
@@ -179,6 +184,32 @@ fn globals(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refu
         });
         if is_taken {
             refusal.add_file(path, (TAKEN, "it has the new name for a thing that all files share"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a member of a namespace that a declaration file gives to programs, as `export as namespace Name` does.
+pub(super) fn of_namespace(world: &World<'_>, refusal: &mut Refusal) -> Result<(), Error> {
+    let read = world.map_files(Family::Script, &|_: &RepoPath, bytes: &[u8]| {
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let names = text.split("export as namespace ").skip(1);
+        Ok(names
+            .map(|rest| rest.split(|c| !word::continues(c)).next().unwrap_or_default().to_owned())
+            .collect::<Vec<_>>())
+    })?;
+    let names: BTreeSet<String> = read.into_iter().flat_map(|(_, names)| names).collect();
+    for page in world.pages()?.filter(|page| !names.is_empty() && page.family() == Family::Script) {
+        let is_member = |token: &&Token| {
+            let before = page.text[..token.range.start].strip_suffix('.').unwrap_or_default();
+            names.contains(&before[before.trim_end_matches(word::continues).len()..])
+        };
+        for token in page.tokens.iter().filter(is_member) {
+            refusal.add_lasting(
+                page,
+                token.range.start,
+                (UNKNOWN, "it is a member of a namespace that a declaration file exports"),
+            );
         }
     }
     Ok(())

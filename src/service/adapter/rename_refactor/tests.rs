@@ -4,6 +4,7 @@
 mod affected;
 mod evidence;
 mod go;
+mod outside;
 mod reached;
 mod remedies;
 mod rust;

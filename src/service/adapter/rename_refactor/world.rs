@@ -23,7 +23,10 @@ use format::{
         word::Word,
     },
 };
-use system::workspace::{self, Globs};
+use system::{
+    git::{self, Tracked},
+    workspace::{self, Globs},
+};
 
 /// Larger files outside of the target are not read, in bytes.
 const LARGEST: u64 = 64 << 20;
@@ -60,6 +63,8 @@ pub(super) struct World<'a> {
 /// The files outside of the target.
 struct Rest {
     paths: BTreeSet<String>,
+    /// Tracked files and folders that are not there: left out by a sparse checkout, or in a repository of their own.
+    absent: Vec<(String, Tracked)>,
     pages: BTreeMap<String, Page>,
     stars: Vec<String>,
     taken: Vec<String>,
@@ -164,6 +169,11 @@ impl<'a> World<'a> {
     /// Every path of the workspace.
     pub(super) fn paths(&self) -> Result<&BTreeSet<String>, Error> {
         Ok(&self.rest()?.paths)
+    }
+
+    /// Tracked files and folders that are not there: left out by a sparse checkout, or in a repository of their own.
+    pub(super) fn absent(&self) -> Result<&[(String, Tracked)], Error> {
+        Ok(&self.rest()?.absent)
     }
 
     /// The files that export everything of another.
@@ -288,7 +298,14 @@ impl<'a> World<'a> {
     }
 
     fn read_rest(&self) -> Result<Rest, Error> {
-        let listing = self.ctx.view.list(&Globs::parse(&["**/*"])?, self.ctx.threads)?;
+        let mut listing = self.ctx.view.list(&Globs::parse(&["**/*"])?, self.ctx.threads)?;
+        let is_listed = |path: &str| listing.paths.binary_search_by(|listed| listed.as_str().cmp(path)).is_ok();
+        let mut unlisted = git::tracked(self.ctx.view.workspace().root())?;
+        unlisted.retain(|(path, tracked)| *tracked != Tracked::File || !is_listed(path));
+        // Ignore files have no effect on a tracked file.
+        let (ignored, absent): (Vec<_>, Vec<_>) =
+            unlisted.into_iter().partition(|(_, tracked)| *tracked == Tracked::File);
+        listing.paths.extend(ignored.iter().filter_map(|(path, _)| RepoPath::parse(path).ok()));
         let wanted: Vec<&RepoPath> = listing
             .paths
             .iter()
@@ -315,6 +332,6 @@ impl<'a> World<'a> {
         let paths = listing.paths.iter().map(ToString::to_string).collect();
         let stars = marked(marks.iter().copied(), |marks| marks.has_star);
         let taken = marked(marks.iter().copied(), |marks| marks.is_taken);
-        Ok(Rest { paths, pages, stars, taken })
+        Ok(Rest { paths, absent, pages, stars, taken })
     }
 }

@@ -442,8 +442,23 @@ fn classes_of_python_within_functions_read_names_of_the_module() {
 #[test]
 fn lists_of_exports_and_default_values_of_python_are_doubt() {
     let own = "__all__ = []\n\n\ndef old():\n    return 1\n\n\n";
-    for list in ["__all__.append(\"old\")\n", "x = __all__\nx.extend([\"old\"])\n", "__all__ += [\"old\"]\n"] {
+    for list in [
+        "x = __all__\nx.extend([\"old\"])\n",
+        "__all__ += [\"old\"]\nprint(__all__)\n",
+        "def f():\n    __all__ = [\"old\"]\n",
+    ] {
         at(&[("a.py", &format!("{own}{list}"))], ("a.py", 4, 5), Err("a string names it"));
+    }
+    for list in [
+        "__all__.append(\"NAME\")\n",
+        "__all__ += [\"NAME\"]\n",
+        "__all__: list[str] = [\"NAME\"]\n",
+        "__all__ = b.__all__ + (\"NAME\",)\n",
+    ] {
+        let of = |name: &str| format!("{own}{list}").replace("old", name).replace("NAME", name);
+        at(&[("a.py", &of("old"))], ("a.py", 4, 5), Ok(&[("a.py", &of("new"))]));
+        let reader = ("c.py", "import a\nfor name in a.__all__:\n    print(name)\n");
+        at(&[("a.py", &of("old")), reader], ("a.py", 4, 5), Err("reads names that modules export"));
     }
     for user in
         ["def f(x=locals()):\n    return x\n", "f = lambda x=max(locals()): x\n", "class C(make(vars())):\n    pass\n"]

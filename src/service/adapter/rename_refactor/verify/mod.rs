@@ -223,7 +223,7 @@ fn changed(
     }
     for one in &aligned {
         let is_code = match language {
-            Language::Python => typed::is_typed(before, one.before),
+            Language::Python => typed::is_typed(before, one.before) || typed::is_exported(before, one.before),
             Language::Rust => captured::is_captured(before, &old, (one.before, one.before + params.from.len())),
             _ => false,
         };
