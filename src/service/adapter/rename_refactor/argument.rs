@@ -4,7 +4,7 @@ use super::{
     link, lookup,
     page::{Family, Page},
     places::{End, Places},
-    refusal::{Refusal, UNKNOWN},
+    refusal::{Refusal, TAKEN, UNKNOWN},
     world::World,
 };
 use base::{error::Error, language::Language, path::RepoPath};
@@ -62,6 +62,12 @@ pub(super) fn judge(
     if let Some(path) = used.inspects.as_ref().filter(|_| used.escapes) {
         refusal
             .add_file(path, (UNKNOWN, "it looks up the parameters of functions, and code uses this one as a value"))?;
+    }
+    let rest = &home.text[owner.at..];
+    let takes_any = rest[..rest.find("):").or(rest.find(") ->")).unwrap_or(rest.len())].contains("**");
+    if takes_any && world.taken_files()?.into_iter().any(|path| Family::of_path(path) == Some(Family::Python)) {
+        let what = (TAKEN, "its function takes any keyword, and the new name is in use");
+        refusal.add_lasting(home, owner.at, what);
     }
     for page in world.pages()?.filter(|page| page.family() == Family::Python) {
         for loose in page.facts.iter().flat_map(|facts| &facts.loose) {

@@ -241,16 +241,24 @@ impl<'w, 'a> Crates<'w, 'a> {
     /// The meaning of a name in a module, in the blocks around it, and as a crate.
     fn lexical(&self, node: usize, name: &str, trail: &mut Trail) -> Result<Steps, Error> {
         let (mut at, named) = (node, self.named(node));
+        // What a block takes of elsewhere may hide the name around it.
+        let mut doubt = Steps::new();
         loop {
             let mut found = self.within(at, name, None, trail)?;
             let is_circle = found.remove(&Step::Circle);
+            let may_be = |step: &Step| matches!(step, Step::Other(Found::MayBeOutside | Found::MayBeUnknown));
+            if found.iter().all(may_be) && at != named {
+                doubt.append(&mut found);
+            }
             if !found.is_empty() {
+                found.append(&mut doubt);
                 return Ok(found);
             }
             match self.nodes[at].parent {
                 Some(parent) if at != named => at = parent,
                 _ => {
                     found = self.library(name)?;
+                    found.append(&mut doubt);
                     return Ok(if found.is_empty() && is_circle { Steps::from([Step::Circle]) } else { found });
                 }
             }
@@ -338,8 +346,8 @@ impl<'w, 'a> Crates<'w, 'a> {
                 }
             }
         }
-        // The crate could not be built if a library had another thing of the name.
-        if found.iter().any(|step| matches!(step, Step::Entry(..))) {
+        // The crate could not be built if a library had another thing of the name, unless the name is the new one.
+        if name != self.world.change.to && found.iter().any(|step| matches!(step, Step::Entry(..))) {
             found.remove(&Step::Other(Found::MayBeOutside));
         }
         Ok(found)

@@ -44,6 +44,9 @@ const RUNNERS: &[(Family, &[&str], &[&str])] = &[
     ),
 ];
 
+/// Programs that find code by a text.
+const EDITORS: &[&str] = &["awk", "nm", "perl", "sed"];
+
 /// The endings of files that hold data.
 const DATA: &[&str] = &["cfg", "csv", "ini", "json", "jsonl", "toml", "tsv", "txt", "xml", "yaml", "yml"];
 
@@ -358,10 +361,11 @@ fn is_path(text: &str, at: &Range<usize>, module: Option<&str>, (family, separat
     };
     let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
     let imported = line.rsplit_once(" import ").map(|(from, _)| from.trim_end());
-    // `-X $PACKAGE.name=value`
-    let is_set = family == Family::Go && before.ends_with('.') && text[at.end..].starts_with('=');
+    // Linkers set variables by `-X $PACKAGE.name=value`, and other programs edit code by its lines.
+    let is_edited = |line: &str| EDITORS.iter().any(|program| line.split_whitespace().any(|word| word == *program));
     separators.iter().any(|separator| before.strip_suffix(separator).is_some_and(ends))
-        || is_set
+        || family == Family::Go && text.contains("-X ")
+        || is_edited(line)
         || family == Family::Python && imported.is_some_and(ends)
 }
 

@@ -294,6 +294,25 @@ impl Reading {
     }
 }
 
+/// Refuses a place in a file that uses a procedural macro of the workspace, which may name anything.
+pub(super) fn expanded(world: &World<'_>, places: &Places, refusal: &mut Refusal) -> Result<(), Error> {
+    let is_manifest = |path: &&String| path.ends_with("Cargo.toml");
+    let texts = world.paths()?.iter().filter(is_manifest).filter_map(|path| world.text(path));
+    let name = |text: String| {
+        let is_macro = text.lines().any(|line| line.replace(' ', "").starts_with("proc-macro=true"));
+        let line = text.lines().find_map(|line| line.strip_prefix("name")?.trim().strip_prefix('='))?;
+        is_macro.then(|| line.trim().trim_matches('"').replace('-', "_"))
+    };
+    let macros: Vec<String> = texts.filter_map(name).collect();
+    for page in places.code.keys().filter_map(|path| world.page(path)) {
+        if macros.iter().any(|name| !Word::new(name).places(Language::Rust, &page.text).is_empty()) {
+            let at = page.tokens.first().map_or(0, |token| token.range.start);
+            refusal.add_lasting(page, at, (UNKNOWN, "its file uses a procedural macro of the workspace"));
+        }
+    }
+    Ok(())
+}
+
 /// Styles of names that lints of Rust know, as tests of a character: snake case, upper case, and camel case.
 const STYLES: [fn(&str) -> bool; 3] = [
     |name| !name.contains(char::is_uppercase),

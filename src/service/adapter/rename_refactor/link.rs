@@ -221,7 +221,13 @@ fn python_file(paths: &BTreeSet<String>, from: &str, module: &str) -> End {
 fn go_package(world: &World<'_>, module: &str) -> Result<End, Error> {
     let manifests = world.manifests()?;
     if manifests.has_go() {
-        return Ok(manifests.go(module).map_or(End::Elsewhere, End::File));
+        let mut folders = manifests.go(module);
+        let vendored = format!("vendor/{module}/");
+        let is_copied = || world.paths().is_ok_and(|paths| paths.iter().any(|path| path.contains(&vendored)));
+        return Ok(match folders.pop() {
+            Some(_) if !folders.is_empty() || is_copied() => End::Unknown,
+            last => last.map_or(End::Elsewhere, End::File),
+        });
     }
     let files = world.paths()?.iter().filter(|path| path.ends_with(".go"));
     let folders: BTreeSet<&str> = files.map(|path| folder(path)).collect();

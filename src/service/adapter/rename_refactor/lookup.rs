@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use unicode_normalization::UnicodeNormalization as _;
+
 use super::{
     link,
     page::{Family, Page},
@@ -18,7 +20,8 @@ use format::{
         facts::{Group, Kind, Origin},
         token::{Class, Token},
         tree::python_text::reads_exports,
-        value, word,
+        value,
+        word::{self, Word},
     },
 };
 
@@ -351,6 +354,26 @@ pub(super) fn computes(world: &World<'_>, sought: built::Sought<'_>) -> Result<b
 
 /// Words of Python that lead to the names of whoever calls a function.
 const CALLERS: &[&str] = &["_getframe", "f_back", "stack()"];
+
+/// Words of Python that run the code of a function with names that others give it.
+const APPLYING: &[&str] = &["FunctionType(", "__code__", "getsource("];
+
+/// The files of Python that write a name with other characters that mean the same, or run code of functions and have the name.
+pub(super) fn spelled(world: &World<'_>) -> Result<Vec<RepoPath>, Error> {
+    let (from, to) = world.names();
+    let is_plain = |text: &str| [text, from, to].iter().all(|text| text.is_ascii());
+    let is_same = |word: &str| {
+        let is_other = !is_plain(word) && word != from && word != to;
+        is_other && (word.nfkc().eq(from.nfkc()) || word.nfkc().eq(to.nfkc()))
+    };
+    let word = Word::new(from);
+    let read = world.map_files(Family::Python, &|_: &RepoPath, bytes: &[u8]| {
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let is_applied = || word.is_in(bytes) && APPLYING.iter().any(|word| text.contains(word));
+        Ok(!is_plain(text) && text.split(|c| !word::continues(c)).any(is_same) || is_applied())
+    })?;
+    Ok(read.into_iter().filter(|(_, is_one)| *is_one).map(|(path, _)| path).collect())
+}
 
 /// Functions of Python that run the text of a file.
 const RUNNING: &[&str] = &["exec(", "run_path(", "spec_from_file_location("];

@@ -10,7 +10,7 @@ use format::document::{Document, syntax::Syntax};
 #[derive(Debug, Default)]
 pub(super) struct Manifests {
     /// The modules of Go with their folders.
-    go: BTreeMap<String, String>,
+    go: BTreeMap<String, BTreeSet<String>>,
     /// The Rust libraries with their root files; none if the manifests do not identify one.
     crates: BTreeMap<String, Option<String>>,
     /// The editions of Rust packages by their folders; none if one stands in the manifest of the workspace.
@@ -78,16 +78,19 @@ impl Manifests {
         all
     }
 
-    /// The folder of a package of Go; none if no module of the workspace begins its path.
-    pub(super) fn go(&self, package: &str) -> Option<String> {
-        let of = |(name, folder): (&String, &String)| {
-            let rest = package.strip_prefix(name.as_str())?;
+    /// The folders that may be a package of Go; several if modules of one name are in the workspace.
+    pub(super) fn go(&self, package: &str) -> Vec<String> {
+        let of = |(name, folders)| {
+            let rest = package.strip_prefix(String::as_str(name))?;
             let rest = if rest.is_empty() { rest } else { rest.strip_prefix('/')? };
-            let parts = [folder.as_str(), rest];
-            let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-            Some((name.len(), parts.join("/")))
+            Some((name.len(), rest, folders))
         };
-        self.go.iter().filter_map(of).max().map(|(_, folder)| folder)
+        let Some((_, rest, folders)) = self.go.iter().filter_map(of).max() else { return Vec::new() };
+        let join = |folder: &String| {
+            let parts = [folder.as_str(), rest].into_iter().filter(|part| !part.is_empty());
+            parts.collect::<Vec<_>>().join("/")
+        };
+        BTreeSet::iter(folders).map(join).collect()
     }
 
     /// True if the workspace has a module of Go.
@@ -149,13 +152,13 @@ impl Manifests {
         let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default().trim());
         for line in lines {
             if let Some(name) = line.strip_prefix("module ") {
-                self.go.insert(name.trim().trim_matches('"').to_owned(), folder.to_owned());
+                self.go.entry(name.trim().trim_matches('"').to_owned()).or_default().insert(folder.to_owned());
             }
             let Some((old, new)) = line.split_once("=>") else { continue };
             let old = old.trim().trim_start_matches("replace").split_whitespace().next();
             let new = new.split_whitespace().next().filter(|new| new.starts_with('.'));
             if let (Some(old), Some(new)) = (old, new.and_then(|new| joined(folder, new))) {
-                self.go.insert(old.trim_matches('"').to_owned(), new);
+                self.go.entry(old.trim_matches('"').to_owned()).or_default().insert(new);
             }
         }
     }

@@ -31,9 +31,24 @@ pub(super) fn is_exported(name: &str) -> bool {
     name.starts_with(char::is_uppercase)
 }
 
+/// Words of programs that read or write code of Go.
+const GENERATING: &[&str] = &["//go:build ignore", "\"go/ast\"", "\"go/parser\""];
+
+/// Refuses a string that is the name, in a file that is run to read or write code.
+fn generators(world: &World<'_>, refusal: &mut Refusal) -> Result<(), Error> {
+    for page in world.pages()?.filter(|page| page.family() == Family::Go) {
+        let is_generator = GENERATING.iter().any(|word| page.text.contains(word));
+        for token in page.tokens.iter().filter(|token| is_generator && token.class == Class::Strings) {
+            refusal.add_lasting(page, token.range.start, (UNKNOWN, "a program that reads or writes code names it"));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses a new name that means another thing in a file which would see the renamed one without an import.
 pub(super) fn judge(world: &World<'_>, home: &Page, refusal: &mut Refusal) -> Result<(), Error> {
     tied(world, home, refusal)?;
+    generators(world, refusal)?;
     let to = world.change.to;
     let stars = starred(world)?;
     let taken = world.taken_files()?;

@@ -30,6 +30,7 @@ const AUGMENTED: &str = "its file adds declarations to a module that may be this
 const ADDS: &str = "it adds declarations to a module that may be this one, and has the new name";
 const HIDES: &str = "it takes everything of the file, and the new name means another thing there";
 const INDEXED: &str = "it computes names of the module's members";
+const TAKES_ALL: &str = "its file takes everything of a module that may have the new name";
 const LEFT_OUT: &str = "imports of everything leave out names that begin with `_`";
 const OF_GLOBAL: &str = "it is a member of the global object";
 const NAMESPACE: &str = "it may be a member of a module that is passed on as a value";
@@ -176,6 +177,19 @@ impl Shared<'_, '_> {
     fn of_stars(&self, (home, group): (&Page, &Group), refusal: &mut Refusal) -> Result<(), Error> {
         let (from, to) = (self.world.change.from, self.world.change.to);
         let stars = self.world.stars()?;
+        for module in home.facts.iter().flat_map(|facts| &facts.stars) {
+            let origin = Origin { module: module.clone(), name: String::new() };
+            let taken = match link::follow(self.world, &home.path, &origin)? {
+                End::File(file) => self.world.facts(&file, to).is_none_or(|facts| {
+                    let is_top = |group: &Group| matches!(group.reach, Reach::Exported | Reach::Imported(_));
+                    facts.groups.iter().any(is_top) || !facts.stars.is_empty()
+                }),
+                End::Elsewhere | End::Unknown => true,
+            };
+            if taken {
+                refusal.add_lasting(home, group.declared, (TAKEN, TAKES_ALL));
+            }
+        }
         for path in self.homes.iter().filter(|path| stars.contains(&path.as_str()) && **path != *home.path) {
             let is_python = home.family() == Family::Python;
             if is_python && from.starts_with('_') != to.starts_with('_') && !home.text.contains("__all__") {

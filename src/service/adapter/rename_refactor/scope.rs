@@ -171,6 +171,7 @@ impl Search<'_, '_> {
         items::read_again(self.world, &self.places, &mut self.refusal)?;
         items::macros(self.world, &self.places, &mut self.refusal)?;
         items::spelled(self.world, &self.places, &mut self.refusal)?;
+        items::expanded(self.world, &self.places, &mut self.refusal)?;
         foreign::included(self.world, &mut self.refusal)?;
         lookup::asserted(self.world, &self.places, &mut self.refusal)
     }
@@ -186,6 +187,10 @@ impl Search<'_, '_> {
             self.refusal.add_file(&path, (UNKNOWN, lookup::BUILT))?;
         }
         lookup::chosen(world, &mut self.refusal)?;
+        for path in lookup::spelled(world)? {
+            self.refusal
+                .add_file(&path, (UNKNOWN, "it runs code of functions, or writes the name with other characters"))?;
+        }
         for path in lookup::running(world, home.0, &self.places)? {
             self.refusal
                 .add_file(&path, (UNKNOWN, "it reads names that modules export, or runs the file by its path"))?;

@@ -13,9 +13,9 @@ use super::{
 };
 use base::{error::Error, path::RepoPath};
 use format::name::{
-    facts::{Block, Group, Reach},
+    facts::{Block, Group, Kind, Reach},
     reserved,
-    token::Token,
+    token::{Class, Token},
     word,
 };
 
@@ -52,6 +52,7 @@ pub(super) fn judge(
     refusal: &mut Refusal,
 ) -> Result<(), Error> {
     markup(world, (home, group), places, refusal)?;
+    texts(world, (home, group), refusal)?;
     blocks(world, (places, homes), refusal)?;
     if group.reach == Reach::Exported {
         of_namespace(world, refusal)?;
@@ -185,6 +186,28 @@ fn globals(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refu
         if is_taken {
             refusal.add_file(path, (TAKEN, "it has the new name for a thing that all files share"))?;
         }
+    }
+    Ok(())
+}
+
+/// Refuses what code runs as a text with names of its own, and a parameter that a checked comment types.
+fn texts(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refusal) -> Result<(), Error> {
+    for page in world.pages()?.filter(|page| page.family() == Family::Script && page.path != home.path) {
+        if RUNNING.iter().any(|word| page.text.contains(word)) {
+            let what = (UNKNOWN, "its file has the name, and runs texts with names of their own");
+            refusal.add_lasting(page, page.tokens.first().map_or(0, |token| token.range.start), what);
+        }
+    }
+    let is_script = ["js", "jsx", "mjs", "cjs"].contains(&home.path.rsplit('.').next().unwrap_or_default());
+    let is_typed = |token: &&Token| {
+        token.class == Class::Comments
+            && home.text[token.around.clone()].starts_with("/**")
+            && group.kind == Kind::Parameter
+    };
+    let Some(word) = home.tokens.iter().find(is_typed).filter(|_| is_script) else { return Ok(()) };
+    let has = |path: &&String| path.ends_with(".json") && world.text(path).is_some_and(|text| text.contains("checkJs"));
+    if home.text.contains("@ts-check") || world.paths()?.iter().any(|path| has(&path)) {
+        refusal.add_text(home, word.range.start, "a comment may type it, and TypeScript checks that");
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::{
     cell::{OnceCell, RefCell},
     collections::{BTreeMap, BTreeSet},
     rc::Rc,
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use super::{
@@ -31,6 +32,12 @@ use system::{
 /// Larger files outside of the target are not read, in bytes.
 const LARGEST: u64 = 64 << 20;
 
+/// The bytes of files that are kept.
+const KEPT: u64 = 256 << 20;
+
+/// Files with their bytes; none if these are read when they are needed.
+type Sources = Vec<(RepoPath, Option<Vec<u8>>)>;
+
 /// The modules of Rust files, by their paths.
 pub(super) type Outlines = BTreeMap<String, Rc<Outline>>;
 
@@ -55,6 +62,7 @@ pub(super) struct World<'a> {
     outlines: OnceCell<Outlines>,
     /// The files to which exports of names lead, by the file that was asked and the name.
     ends: RefCell<BTreeMap<(String, String), End>>,
+    sources: RefCell<Option<(Family, Rc<Sources>)>>,
     stars: BTreeSet<String>,
     /// The files of the target that hold the new name.
     taken: Vec<String>,
@@ -121,8 +129,22 @@ impl<'a> World<'a> {
         let surveyed = marks().map(|(path, _)| path.to_owned()).collect();
         let target = pages.into_iter().map(|page| (page.path.to_string(), page)).collect();
         let (rest, others, ends) = (OnceCell::new(), RefCell::default(), RefCell::default());
-        let (manifests, outlines) = (OnceCell::new(), OnceCell::new());
-        World { ctx, change, deadline, target, surveyed, rest, others, manifests, outlines, ends, stars, taken }
+        let (manifests, outlines, sources) = (OnceCell::new(), OnceCell::new(), RefCell::default());
+        World {
+            ctx,
+            change,
+            deadline,
+            target,
+            surveyed,
+            rest,
+            others,
+            manifests,
+            outlines,
+            ends,
+            sources,
+            stars,
+            taken,
+        }
     }
 
     /// Tells how far a phase is.
@@ -188,17 +210,39 @@ impl<'a> World<'a> {
 
     /// Reads every file of a family, and makes something of its bytes.
     pub(super) fn map_files<T: Send>(&self, family: Family, make: Make<'_, T>) -> Result<Vec<(RepoPath, T)>, Error> {
+        let sources = self.sources(family)?;
+        let (ctx, deadline) = (self.ctx, self.deadline);
+        let made = workspace::parallel_map_with(ctx.threads, &sources, Vec::new, |buffer, (path, kept)| {
+            deadline.check(ctx)?;
+            match kept {
+                Some(kept) => make(path, kept),
+                None => make(path, bytes_of(ctx, path, buffer)),
+            }
+        });
+        let made = made.into_iter().collect::<Result<Vec<T>, Error>>()?;
+        Ok(sources.iter().map(|(path, _)| path.clone()).zip(made).collect())
+    }
+
+    /// The files of a family, which many questions are asked about. Those of one family are kept, as far as there is room.
+    fn sources(&self, family: Family) -> Result<Rc<Sources>, Error> {
+        if let Some((_, kept)) = self.sources.borrow().as_ref().filter(|(of, _)| *of == family) {
+            return Ok(Rc::clone(kept));
+        }
         let of_family = |path: &&String| Family::of_path(path) == Some(family);
         let paths: Vec<RepoPath> =
             self.paths()?.iter().filter(of_family).filter_map(|path| RepoPath::parse(path).ok()).collect();
-        let (ctx, deadline) = (self.ctx, self.deadline);
-        let made = workspace::parallel_map_with(ctx.threads, &paths, Vec::new, |buffer, path| {
-            deadline.check(ctx)?;
-            let is_read = ctx.view.read_into(path, LARGEST, buffer).is_ok_and(|stamp| stamp.is_some());
-            make(path, if is_read { buffer.as_slice() } else { &[] })
+        let (ctx, total) = (self.ctx, AtomicU64::new(0));
+        let sources = workspace::parallel_map(ctx.threads, &paths, |path| {
+            let mut buffer = Vec::new();
+            if total.load(Ordering::Relaxed) < KEPT {
+                bytes_of(ctx, path, &mut buffer);
+            }
+            let has_room = total.fetch_add(buffer.len() as u64, Ordering::Relaxed) < KEPT;
+            (path.clone(), has_room.then_some(buffer))
         });
-        let made = made.into_iter().collect::<Result<Vec<T>, Error>>()?;
-        Ok(paths.into_iter().zip(made).collect())
+        let sources = Rc::new(sources);
+        *self.sources.borrow_mut() = Some((family, Rc::clone(&sources)));
+        Ok(sources)
     }
 
     /// False if a file was read, holds no word of the sought name, and exports everything of no other: it can't export the name.
@@ -316,8 +360,7 @@ impl<'a> World<'a> {
         let pulse = || deadline.check(ctx);
         let read = workspace::parallel_map_with(ctx.threads, &wanted, Vec::new, |buffer, path| {
             pulse()?;
-            let is_read = ctx.view.read_into(path, LARGEST, buffer).is_ok_and(|stamp| stamp.is_some());
-            let bytes = if is_read { buffer.as_slice() } else { &[] };
+            let bytes = bytes_of(ctx, path, buffer);
             let text = std::str::from_utf8(bytes).ok().filter(|_| word.is_in(bytes));
             let page = text.map(|text| Page::read(path, text, change, &pulse)).transpose()?.flatten();
             let page = page.map(|page| Page { is_target: false, ..page });
@@ -334,4 +377,13 @@ impl<'a> World<'a> {
         let taken = marked(marks.iter().copied(), |marks| marks.is_taken);
         Ok(Rest { paths, absent, pages, stars, taken })
     }
+}
+
+/// The bytes of a file; none if it can't be read.
+fn bytes_of<'b>(ctx: &Context<'_>, path: &RepoPath, buffer: &'b mut Vec<u8>) -> &'b [u8] {
+    let is_read = ctx.view.read_into(path, LARGEST, buffer).is_ok_and(|stamp| stamp.is_some());
+    if !is_read {
+        buffer.clear();
+    }
+    buffer
 }

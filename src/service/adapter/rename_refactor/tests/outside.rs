@@ -119,6 +119,61 @@ fn compilers_judge_names_by_their_form() {
 }
 
 #[test]
+fn what_is_taken_over_or_written_otherwise_is_doubt() {
+    let star = ("a.py", "def parse(s):\n    return s\n\n\nfrom extras import *\n");
+    named(&[star, ("extras.py", "def load(s):\n    return 1\n")], ("parse", "load"), "may have the new name");
+    named(&[star, ("extras.py", "def other(s):\n    return 1\n")], ("parse", "load"), "");
+    named(&[("a.py", "def parse(s): ...\nfrom json import *\n")], ("parse", "dumps"), "may have the new name");
+    let any = ("a.py", "def box(width, **opts):\n    return width\n");
+    named(&[any, ("b.py", "from a import box\nbox(3, height=4)\n")], ("width", "height"), "takes any keyword");
+    named(&[any, ("b.py", "from a import box\nbox(3, depth=4)\n")], ("width", "height"), "");
+    let find = ("a.py", "def find(x):\n    return x\n");
+    named(&[find, ("b.py", "from a import \u{fb01}nd\n")], ("find", "locate"), "other characters");
+    named(&[("a.py", "def put(x): ...\ndef find(x): ...\n")], ("put", "\u{fb01}nd"), "other characters");
+    let odd = ("a.py", "def \u{fb01}nd(x): ...\n");
+    named(&[odd, ("b.py", "from a import find\n")], ("\u{fb01}nd", "locate"), "other characters");
+    let factor = ("a.py", "factor = 2\n");
+    named(&[factor, ("b.py", "types.FunctionType(f.__code__, dict(factor=1))\n")], ("factor", "scale"), "runs code");
+    let limit = ("a.mjs", "export const limit = 3;\n");
+    named(&[limit, ("b.mjs", "runInNewContext('x', { limit: 7 });\n")], ("limit", "most"), "names of their own");
+    let typed = ("a.js", "/** @param {number} n */\nexport function inc(n) { return n; }\n");
+    let files = [typed, ("tsconfig.json", "{\"compilerOptions\": {\"checkJs\": true}}\n")];
+    let params = json!({"from": "n", "to": "count", "scope": {"path": "a.js", "line": 2, "column": 21}});
+    let error = ask(&files, &params, "**/*").unwrap_err();
+    assert!(error.message().contains("a comment may type it"), "{}", error.message());
+    assert!(ask(&[typed], &params, "**/*").unwrap().output.verifier.passed);
+}
+
+#[test]
+fn what_libraries_and_copies_may_have_is_doubt() {
+    let reason = "one thing of several";
+    let home = "pub fn biggest(a: i32) -> i32 { a }\n";
+    let block = format!("{home}fn run() -> i32 {{ use std::cmp::*; biggest(1) }}\n");
+    named(&[("src/main.rs", &block)], ("biggest", "largest"), reason);
+    let own = format!("{home}enum E {{ A }}\nfn run() -> i32 {{ use E::*; biggest(1) }}\n");
+    named(&[("src/main.rs", &own)], ("biggest", "largest"), "");
+    let user = ("src/main.rs", "mod util;\nuse crate::util::*;\nuse std::cmp::*;\nfn run() -> i32 { biggest(2) }\n");
+    named(&[("src/util.rs", home), user], ("biggest", "max"), "another thing");
+    let library = ("lib.go", "package lib\n\nfunc Greet() {}\n");
+    let module = ("go.mod", "module ex.com/lib\n");
+    let app = ("app/main.go", "package main\n\nimport \"ex.com/lib\"\n\nfunc main() { lib.Greet() }\n");
+    let fork = [("forks/lib/go.mod", "module ex.com/lib\n"), ("forks/lib/l.go", library.1)];
+    let replaced = ("app/go.mod", "module app\n\nreplace ex.com/lib => ../forks/lib\n");
+    named(&[library, module, app, fork[0], fork[1], replaced], ("Greet", "Salute"), "not certain");
+    let vendored = ("app/vendor/ex.com/lib/l.go", library.1);
+    named(&[library, module, app, vendored], ("Greet", "Salute"), "not certain");
+    named(&[library, module, app], ("Greet", "Salute"), "");
+    let generator = ("gen.go", "//go:build ignore\n\npackage main\n\nvar x = id.Name == \"Greet\"\n");
+    named(&[library, module, generator], ("Greet", "Salute"), "reads or writes code");
+    let script = ("r.sh", "sed -i 's/^func Greet/func G/' lib.go\n");
+    named(&[library, module, script], ("Greet", "Salute"), "no engine reads it");
+    let traced = "use pm::traced;\n#[traced]\nfn double(amount: i32) -> i32 { amount }\n";
+    let manifest = ("pm/Cargo.toml", "[package]\nname = \"pm\"\nedition = \"2021\"\n[lib]\nproc-macro = true\n");
+    named(&[("src/main.rs", traced), manifest], ("amount", "value"), "procedural macro");
+    named(&[("src/main.rs", traced)], ("amount", "value"), "");
+}
+
+#[test]
 fn builds_set_and_make_names() {
     let home = ("main.go", "package main\n\nvar version = \"dev\"\n");
     named(&[home, ("b.sh", "go build -ldflags \"-X $PKG.version=1\"\n")], ("version", "release"), "no engine reads it");
