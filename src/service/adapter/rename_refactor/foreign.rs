@@ -362,7 +362,8 @@ fn is_path(text: &str, at: &Range<usize>, module: Option<&str>, (family, separat
     let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
     let imported = line.rsplit_once(" import ").map(|(from, _)| from.trim_end());
     // Linkers set variables by `-X $PACKAGE.name=value`, and other programs edit code by its lines.
-    let is_edited = |line: &str| EDITORS.iter().any(|program| line.split_whitespace().any(|word| word == *program));
+    let is_edited =
+        |line: &str| EDITORS.iter().any(|program| line.split(|c| !word::continues(c)).any(|word| word == *program));
     separators.iter().any(|separator| before.strip_suffix(separator).is_some_and(ends))
         || family == Family::Go && text.contains("-X ")
         || is_edited(line)

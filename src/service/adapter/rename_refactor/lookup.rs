@@ -356,7 +356,7 @@ pub(super) fn computes(world: &World<'_>, sought: built::Sought<'_>) -> Result<b
 const CALLERS: &[&str] = &["_getframe", "f_back", "stack()"];
 
 /// Words of Python that run the code of a function with names that others give it.
-const APPLYING: &[&str] = &["FunctionType(", "__code__", "getsource("];
+const APPLYING: &[&str] = &["FunctionType(", "getsource("];
 
 /// The files of Python that write a name with other characters that mean the same, or run code of functions and have the name.
 pub(super) fn spelled(world: &World<'_>) -> Result<Vec<RepoPath>, Error> {

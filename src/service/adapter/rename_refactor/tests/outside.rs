@@ -165,7 +165,7 @@ fn what_libraries_and_copies_may_have_is_doubt() {
     named(&[library, module, app], ("Greet", "Salute"), "");
     let generator = ("gen.go", "//go:build ignore\n\npackage main\n\nvar x = id.Name == \"Greet\"\n");
     named(&[library, module, generator], ("Greet", "Salute"), "reads or writes code");
-    let script = ("r.sh", "sed -i 's/^func Greet/func G/' lib.go\n");
+    let script = ("r.sh", "x=$(sed -i 's/^func Greet/func G/' lib.go\n");
     named(&[library, module, script], ("Greet", "Salute"), "no engine reads it");
     let traced = "use pm::traced;\n#[traced]\nfn double(amount: i32) -> i32 { amount }\n";
     let manifest = ("pm/Cargo.toml", "[package]\nname = \"pm\"\nedition = \"2021\"\n[lib]\nproc-macro = true\n");
