@@ -365,7 +365,7 @@ fn is_path(text: &str, at: &Range<usize>, module: Option<&str>, (family, separat
     let is_edited =
         |line: &str| EDITORS.iter().any(|program| line.split(|c| !word::continues(c)).any(|word| word == *program));
     separators.iter().any(|separator| before.strip_suffix(separator).is_some_and(ends))
-        || family == Family::Go && text.contains("-X ")
+        || family == Family::Go && text.contains("ldflags")
         || is_edited(line)
         || family == Family::Python && imported.is_some_and(ends)
 }

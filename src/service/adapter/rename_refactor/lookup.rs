@@ -292,6 +292,17 @@ pub(super) fn is_decorated(home: &Page, group: &Group) -> bool {
     ends_one || [above, line].iter().any(|line| line.trim_start().starts_with('@'))
 }
 
+/// True if code of Python has a thing of the name as a value.
+pub(super) fn is_passed(world: &World<'_>) -> Result<bool, Error> {
+    for page in world.pages()?.filter(|page| page.family() == Family::Python) {
+        let tree = tree::parse(Language::Python, &page.text, &|| world.deadline.check(world.ctx))?;
+        if value::is_passed(&tree, &page.text, world.change.from) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The files that may declare a class of the name that is sought or one of those that it inherits from.
 pub(super) fn bases(world: &World<'_>, home: &Page) -> Result<BTreeSet<RepoPath>, Error> {
     let read = world.map_files(home.family(), &|_: &RepoPath, bytes: &[u8]| {
@@ -331,11 +342,8 @@ pub(super) fn may_look_up(world: &World<'_>, (home, group): (&Page, &Group)) -> 
     if has_name && (is_decorated(home, group) || inherits) {
         return Ok(true);
     }
-    for page in world.pages()?.filter(|page| has_name && page.family() == Family::Python) {
-        let tree = tree::parse(Language::Python, &page.text, &|| world.deadline.check(world.ctx))?;
-        if value::is_passed(&tree, &page.text, world.change.from) {
-            return Ok(true);
-        }
+    if has_name && is_passed(world)? {
+        return Ok(true);
     }
     computes(world, built::Sought { name: world.change.from, of_values: false, has_name })
 }

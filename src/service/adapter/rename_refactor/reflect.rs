@@ -118,6 +118,8 @@ const MAKING: &[&str] = &[
     "lower",
     "Lower",
     "partition",
+    "removeprefix",
+    "removesuffix",
     "replace",
     "slice",
     "snake",
@@ -172,7 +174,7 @@ fn made_of(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refu
     let family = home.family();
     let Some((_, words)) = READING.iter().find(|(of, _)| *of == family) else { return Ok(()) };
     let is_class = group.kind == Kind::Class;
-    let is_value = lookup::is_decorated(home, group);
+    let is_value = lookup::is_decorated(home, group) || family == Family::Python && lookup::is_passed(world)?;
     let bases = if is_class { lookup::bases(world, home)? } else { BTreeSet::new() };
     let private = format!("_{}__", world.change.from.trim_start_matches('_'));
     let reads = |path: &RepoPath, named: Named| match named {
@@ -203,7 +205,11 @@ fn made_of(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refu
 fn named(family: Family, before: &str, word: &str) -> Option<Named> {
     // A part of a text for people
     let shown = before.rsplit_once('{').filter(|(_, inner)| !inner.contains('}'));
-    if shown.is_some_and(|(text, _)| text.rsplit(['"', '\'', '`']).next().unwrap_or_default().contains(' ')) {
+    let is_for_people = |text: &str| {
+        let quote = text.rfind(['"', '\'', '`']).map(|at| (&text[at..=at], &text[at + 1..]));
+        quote.is_some_and(|(quote, rest)| text.matches(quote).count() % 2 == 1 && rest.contains(' '))
+    };
+    if shown.is_some_and(|(text, _)| is_for_people(text)) {
         return None;
     }
     let is_part = |c: char| word::continues(c) || matches!(c, '.' | '(' | ')');

@@ -41,6 +41,10 @@ fn texts_that_code_makes_of_names_are_doubt() {
     let own = ("b.py", "class Base:\n    def f(self):\n        return type(self).__name__.partition('x')[0]\n");
     named(&[class, own], ("Csv", "CsvFormat"), reason);
     named(&[("a.py", "class Csv(Exception):\n    pass\n"), own], ("Csv", "CsvFormat"), "");
+    let list = ("c.py", "from a import fetch\nPLUGINS = [fetch]\n");
+    let keys = ("b.py", "x = {f.__name__.removeprefix('cmd_'): f for f in PLUGINS}\n");
+    named(&[("a.py", "def fetch():\n    return 1\n"), keys, list], ("fetch", "load"), reason);
+    named(&[("a.py", "def fetch():\n    return 1\n"), keys], ("fetch", "load"), "");
     let sorts = ("b.py", "for f in sorted(fs, key=lambda f: f.__name__):\n    f()\n");
     named(&[function, sorts], ("fetch", "load"), reason);
     let plain = ("a.py", "def fetch():\n    return cost()\n");
