@@ -117,7 +117,7 @@ pub trait Rules {
     /// A reason against the new name at a place, by the text before it.
     fn objection(&self, before: &str, to: &str) -> Option<&'static str>;
 
-    /// A reason against the new name at a use of what is declared in a scope.
+    /// The reason that this use may not take the new name; none if no other declaration can hide the one in `scope`.
     fn takes_over(&self, _use: Node<'_>, _scope: Node<'_>) -> Option<&'static str> {
         None
     }

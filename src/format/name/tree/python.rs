@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::{
     Declaration, Role, Rules, around, is_field,
-    python_import::{has_statements, imported_modules, imports_texts},
+    python_import::{has_statements, imported_modules, imports, imports_texts},
     python_text, root, text_of,
 };
 use crate::name::{
@@ -127,8 +127,9 @@ impl Rules for Python {
 
     fn file(&self, root: Node<'_>, text: &str) -> (Option<String>, Vec<String>) {
         let mut stars = Vec::new();
-        let mut cursor = root.walk();
-        for statement in root.children(&mut cursor).filter(|node| node.kind() == "import_from_statement") {
+        let mut statements = imports(root);
+        statements.sort_by_key(Node::start_byte);
+        for statement in statements {
             let is_star = statement.children(&mut statement.walk()).any(|child| child.kind() == "wildcard_import");
             if let Some(module) = statement.child_by_field_name("module_name").filter(|_| is_star) {
                 stars.push(text_of(module, text).to_owned());

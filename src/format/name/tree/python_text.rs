@@ -44,7 +44,7 @@ pub(super) fn refers(node: Node<'_>, place: &Range<usize>, text: &str) -> bool {
 /// The variable that lists what a module exports.
 const EXPORTS: &str = "__all__";
 
-/// True for a string in the list of what its module exports: the whole list is written there.
+/// True for a string in an `__all__` list at module level.
 fn is_exported(string: Node<'_>, text: &str) -> bool {
     let is_part = |node: &Node<'_>| {
         matches!(node.kind(), "argument_list" | "binary_operator" | "list" | "parenthesized_expression" | "tuple")
@@ -64,7 +64,7 @@ fn is_exported(string: Node<'_>, text: &str) -> bool {
 /// Methods that add to a list.
 const ADDING: &[&str] = &["append", "extend"];
 
-/// True if code uses a list of exported names in another way than to write it, or to export what another module does.
+/// True if code reads an `__all__` list. A module may write its own list, and add the list of another module to it.
 pub fn reads_exports(text: &str) -> bool {
     text.match_indices(EXPORTS).any(|(at, _)| {
         let line = text[..at].rsplit('\n').next().unwrap_or_default().trim_start();

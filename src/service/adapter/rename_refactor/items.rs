@@ -294,7 +294,7 @@ impl Reading {
     }
 }
 
-/// Refuses a place in a file that uses a procedural macro of the workspace, which may name anything.
+/// Refuses places in files that use a procedural macro of the workspace, because its output may contain any name.
 pub(super) fn expanded(world: &World<'_>, places: &Places, refusal: &mut Refusal) -> Result<(), Error> {
     let is_manifest = |path: &&String| path.ends_with("Cargo.toml");
     let texts = world.paths()?.iter().filter(is_manifest).filter_map(|path| world.text(path));
@@ -313,14 +313,14 @@ pub(super) fn expanded(world: &World<'_>, places: &Places, refusal: &mut Refusal
     Ok(())
 }
 
-/// Styles of names that lints of Rust know, as tests of a character: snake case, upper case, and camel case.
+/// Tests for the name styles that Rust lints know: snake case, upper case, and camel case.
 const STYLES: [fn(&str) -> bool; 3] = [
     |name| !name.contains(char::is_uppercase),
     |name| !name.contains(char::is_lowercase),
     |name| name.starts_with(char::is_uppercase) && !name.contains('_'),
 ];
 
-/// Refuses a name that is written as a raw identifier, and a new name that lints may deny where the old one passes.
+/// Refuses raw identifiers, and a new name in a style that lints may deny.
 pub(super) fn spelled(world: &World<'_>, places: &Places, refusal: &mut Refusal) -> Result<(), Error> {
     let (from, to) = world.names();
     let other = |name: &str| name.strip_prefix("r#").map_or_else(|| format!("r#{name}"), str::to_owned);

@@ -303,7 +303,7 @@ pub(super) fn is_passed(world: &World<'_>) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// The files that may declare a class of the name that is sought or one of those that it inherits from.
+/// The files that may declare the class, or a class that it inherits from.
 pub(super) fn bases(world: &World<'_>, home: &Page) -> Result<BTreeSet<RepoPath>, Error> {
     let read = world.map_files(home.family(), &|_: &RepoPath, bytes: &[u8]| {
         let text = std::str::from_utf8(bytes).unwrap_or_default();
@@ -360,13 +360,13 @@ pub(super) fn computes(world: &World<'_>, sought: built::Sought<'_>) -> Result<b
     Ok(read.into_iter().any(|(_, computes)| computes))
 }
 
-/// Words of Python that lead to the names of whoever calls a function.
+/// Python names for reading the frames of callers.
 const CALLERS: &[&str] = &["_getframe", "f_back", "stack()"];
 
-/// Words of Python that run the code of a function with names that others give it.
+/// Python calls that run or read the code of a function.
 const APPLYING: &[&str] = &["FunctionType(", "getsource("];
 
-/// The files of Python that write a name with other characters that mean the same, or run code of functions and have the name.
+/// Python files that spell the name with other characters, or contain it and run the code of functions.
 pub(super) fn spelled(world: &World<'_>) -> Result<Vec<RepoPath>, Error> {
     let (from, to) = world.names();
     let is_plain = |text: &str| [text, from, to].iter().all(|text| text.is_ascii());
@@ -386,12 +386,12 @@ pub(super) fn spelled(world: &World<'_>) -> Result<Vec<RepoPath>, Error> {
 /// Functions of Python that run the text of a file.
 const RUNNING: &[&str] = &["exec(", "run_path(", "spec_from_file_location("];
 
-/// The files of Python beside a home that read the variables of whoever calls them. They are called `f_locals` or `f_globals`.
+/// Other Python files that read variables of their callers. `scope` is `f_locals` or `f_globals`.
 pub(super) fn reading(world: &World<'_>, home: &Page, scope: &str) -> Result<Vec<RepoPath>, Error> {
     having(world, home, &|text| text.contains(scope) && CALLERS.iter().any(|word| text.contains(word)))
 }
 
-/// The files of Python beside a home that run it by its path, and those that read what modules export if its name is listed there.
+/// Other Python files that run the home by its path, or read `__all__` lists if one of them lists the name.
 pub(super) fn running(world: &World<'_>, home: &Page, places: &Places) -> Result<Vec<RepoPath>, Error> {
     let file = home.path.rsplit('/').next().unwrap_or_default();
     let is_string = |(path, code): (&String, &BTreeMap<usize, _>)| {

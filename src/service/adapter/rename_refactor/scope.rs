@@ -27,6 +27,9 @@ use format::name::{
     token::Class,
 };
 
+/// The reason against a name that Python reads in other characters, or as a variable of a function's code.
+const SPELLED: &str = "it runs code of functions, or writes the name with other characters";
+
 /// The word of the record for this engine.
 pub(super) const NAME: &str = "scope";
 
@@ -106,6 +109,9 @@ impl Search<'_, '_> {
         }
         reflect::read_back(world, (page, group), &mut self.refusal)?;
         if page.family() == Family::Python {
+            for path in lookup::spelled(world)? {
+                self.refusal.add_file(&path, (UNKNOWN, SPELLED))?;
+            }
             for path in lookup::reading(world, page, "f_locals")? {
                 self.refusal.add_file(&path, (UNKNOWN, "it reads the variables of its callers"))?;
             }
@@ -188,8 +194,7 @@ impl Search<'_, '_> {
         }
         lookup::chosen(world, &mut self.refusal)?;
         for path in lookup::spelled(world)? {
-            self.refusal
-                .add_file(&path, (UNKNOWN, "it runs code of functions, or writes the name with other characters"))?;
+            self.refusal.add_file(&path, (UNKNOWN, SPELLED))?;
         }
         for path in lookup::running(world, home.0, &self.places)? {
             self.refusal

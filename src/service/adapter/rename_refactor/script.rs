@@ -190,9 +190,9 @@ fn globals(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refu
     Ok(())
 }
 
-/// Refuses what code runs as a text with names of its own, and a parameter that a checked comment types.
+/// Refuses names in files that run program texts, and parameters whose JSDoc types TypeScript checks.
 fn texts(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refusal) -> Result<(), Error> {
-    for page in world.pages()?.filter(|page| page.family() == Family::Script && page.path != home.path) {
+    for page in world.pages()?.filter(|page| page.family() == Family::Script) {
         if RUNNING.iter().any(|word| page.text.contains(word)) {
             let what = (UNKNOWN, "its file has the name, and runs texts with names of their own");
             refusal.add_lasting(page, page.tokens.first().map_or(0, |token| token.range.start), what);
@@ -212,8 +212,8 @@ fn texts(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refusa
     Ok(())
 }
 
-/// Refuses a member of a namespace that a declaration file gives to programs, as `export as namespace Name` does.
-pub(super) fn of_namespace(world: &World<'_>, refusal: &mut Refusal) -> Result<(), Error> {
+/// Refuses members of a global namespace that a declaration file declares with `export as namespace`.
+fn of_namespace(world: &World<'_>, refusal: &mut Refusal) -> Result<(), Error> {
     let read = world.map_files(Family::Script, &|_: &RepoPath, bytes: &[u8]| {
         let text = std::str::from_utf8(bytes).unwrap_or_default();
         let names = text.split("export as namespace ").skip(1);

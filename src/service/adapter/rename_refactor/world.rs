@@ -13,7 +13,11 @@ use super::{
     places::{End, Places},
 };
 use crate::{Context, Work, deadline::Deadline};
-use base::{error::Error, language::Language, path::RepoPath};
+use base::{
+    error::Error,
+    language::Language,
+    path::{RepoPath, protected},
+};
 use format::{
     code::tree,
     name::{
@@ -62,7 +66,6 @@ pub(super) struct World<'a> {
     outlines: OnceCell<Outlines>,
     /// The files to which exports of names lead, by the file that was asked and the name.
     ends: RefCell<BTreeMap<(String, String), End>>,
-    sources: RefCell<Option<(Family, Rc<Sources>)>>,
     stars: BTreeSet<String>,
     /// The files of the target that hold the new name.
     taken: Vec<String>,
@@ -76,6 +79,8 @@ struct Rest {
     pages: BTreeMap<String, Page>,
     stars: Vec<String>,
     taken: Vec<String>,
+    /// The files of the family that was asked for last.
+    sources: RefCell<Option<(Family, Rc<Sources>)>>,
 }
 
 /// The marks of a file that need no syntax tree.
@@ -129,22 +134,8 @@ impl<'a> World<'a> {
         let surveyed = marks().map(|(path, _)| path.to_owned()).collect();
         let target = pages.into_iter().map(|page| (page.path.to_string(), page)).collect();
         let (rest, others, ends) = (OnceCell::new(), RefCell::default(), RefCell::default());
-        let (manifests, outlines, sources) = (OnceCell::new(), OnceCell::new(), RefCell::default());
-        World {
-            ctx,
-            change,
-            deadline,
-            target,
-            surveyed,
-            rest,
-            others,
-            manifests,
-            outlines,
-            ends,
-            sources,
-            stars,
-            taken,
-        }
+        let (manifests, outlines) = (OnceCell::new(), OnceCell::new());
+        World { ctx, change, deadline, target, surveyed, rest, others, manifests, outlines, ends, stars, taken }
     }
 
     /// Tells how far a phase is.
@@ -225,7 +216,7 @@ impl<'a> World<'a> {
 
     /// The files of a family, which many questions are asked about. Those of one family are kept, as far as there is room.
     fn sources(&self, family: Family) -> Result<Rc<Sources>, Error> {
-        if let Some((_, kept)) = self.sources.borrow().as_ref().filter(|(of, _)| *of == family) {
+        if let Some((_, kept)) = self.rest()?.sources.borrow().as_ref().filter(|(of, _)| *of == family) {
             return Ok(Rc::clone(kept));
         }
         let of_family = |path: &&String| Family::of_path(path) == Some(family);
@@ -241,7 +232,7 @@ impl<'a> World<'a> {
             (path.clone(), has_room.then_some(buffer))
         });
         let sources = Rc::new(sources);
-        *self.sources.borrow_mut() = Some((family, Rc::clone(&sources)));
+        *self.rest()?.sources.borrow_mut() = Some((family, Rc::clone(&sources)));
         Ok(sources)
     }
 
@@ -345,7 +336,8 @@ impl<'a> World<'a> {
         let mut listing = self.ctx.view.list(&Globs::parse(&["**/*"])?, self.ctx.threads)?;
         let is_listed = |path: &str| listing.paths.binary_search_by(|listed| listed.as_str().cmp(path)).is_ok();
         let mut unlisted = git::tracked(self.ctx.view.workspace().root())?;
-        unlisted.retain(|(path, tracked)| *tracked != Tracked::File || !is_listed(path));
+        let is_hidden = |path: &str| path.split('/').any(protected::is_hidden_folder);
+        unlisted.retain(|(path, tracked)| !is_hidden(path) && (*tracked != Tracked::File || !is_listed(path)));
         // Ignore files have no effect on a tracked file.
         let (ignored, absent): (Vec<_>, Vec<_>) =
             unlisted.into_iter().partition(|(_, tracked)| *tracked == Tracked::File);
@@ -375,7 +367,7 @@ impl<'a> World<'a> {
         let paths = listing.paths.iter().map(ToString::to_string).collect();
         let stars = marked(marks.iter().copied(), |marks| marks.has_star);
         let taken = marked(marks.iter().copied(), |marks| marks.is_taken);
-        Ok(Rest { paths, absent, pages, stars, taken })
+        Ok(Rest { paths, absent, pages, stars, taken, sources: RefCell::default() })
     }
 }
 

@@ -128,6 +128,8 @@ fn what_is_taken_over_or_written_otherwise_is_doubt() {
     named(&[star, ("extras.py", "def load(s):\n    return 1\n")], ("parse", "load"), "may have the new name");
     named(&[star, ("extras.py", "def other(s):\n    return 1\n")], ("parse", "load"), "");
     named(&[("a.py", "def parse(s): ...\nfrom json import *\n")], ("parse", "dumps"), "may have the new name");
+    let tried = ("a.py", "def parse(s): ...\ntry:\n    from extras import *\nexcept ImportError:\n    pass\n");
+    named(&[tried, ("extras.py", "def load(s):\n    return 1\n")], ("parse", "load"), "may have the new name");
     let any = ("a.py", "def box(width, **opts):\n    return width\n");
     named(&[any, ("b.py", "from a import box\nbox(3, height=4)\n")], ("width", "height"), "takes any keyword");
     named(&[any, ("b.py", "from a import box\nbox(3, depth=4)\n")], ("width", "height"), "");
@@ -136,6 +138,8 @@ fn what_is_taken_over_or_written_otherwise_is_doubt() {
     named(&[("a.py", "def put(x): ...\ndef find(x): ...\n")], ("put", "\u{fb01}nd"), "other characters");
     let odd = ("a.py", "def \u{fb01}nd(x): ...\n");
     named(&[odd, ("b.py", "from a import find\n")], ("\u{fb01}nd", "locate"), "other characters");
+    let local = ("a.py", "def f():\n    find = 1\n    return \u{fb01}nd\n");
+    named(&[local], ("find", "locate"), "other characters");
     let factor = ("a.py", "factor = 2\n");
     named(&[factor, ("b.py", "types.FunctionType(f.__code__, dict(factor=1))\n")], ("factor", "scale"), "runs code");
     let limit = ("a.mjs", "export const limit = 3;\n");
