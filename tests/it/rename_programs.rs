@@ -50,7 +50,10 @@ fn programs(language: &str) -> Vec<Program> {
         }
         let program = programs.last_mut().expect("a program begins the text");
         match (line.strip_prefix("--- "), line.strip_prefix("$ ")) {
-            (Some(path), _) => path.clone_into(&mut file),
+            (Some(path), _) => {
+                path.clone_into(&mut file);
+                program.files.entry(file.clone()).or_default();
+            }
             (None, Some(check)) if file.is_empty() => check.clone_into(&mut program.check),
             _ if file.is_empty() => {}
             _ => {
