@@ -276,7 +276,9 @@ fn without_namespaces_the_ways_out_by_files_are_denied_too() {
 fn the_ways_out_are_ways_without_a_sandbox() {
     let cage = places().remove(0).unconfined();
     let (_, worked) = tried(&cage, &["echo x > $OUT/new", "chmod 644 $OUT/o", "cat link", "cat /proc/$PPID/environ"]);
-    assert_eq!(worked.len(), 4, "{worked:?}");
+    // Only root reads the environment of a host, which lets no other process look into it.
+    let ways = if rustix::process::geteuid().is_root() { 4 } else { 3 };
+    assert_eq!(worked.len(), ways, "{worked:?}");
 }
 
 #[test]

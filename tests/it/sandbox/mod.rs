@@ -12,7 +12,10 @@ mod view;
 
 use std::{
     fs,
-    os::unix::{fs::chown, process::CommandExt},
+    os::unix::{
+        fs::{PermissionsExt, chown},
+        process::CommandExt,
+    },
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{Arc, LazyLock, atomic::AtomicBool},
@@ -132,6 +135,12 @@ impl Cage {
     /// Makes the private folders anew, as each launch wants them.
     fn fresh(&self) {
         for name in ["upper", "work", "temporary"] {
+            // An overlay leaves folders in its work folder that their owner may not read.
+            for left in ["work", "work/incompat", "work/incompat/volatile"].map(|left| self.path(name).join(left)) {
+                if left.is_dir() {
+                    fs::set_permissions(&left, fs::Permissions::from_mode(0o700)).unwrap();
+                }
+            }
             fs::remove_dir_all(self.path(name)).unwrap();
             fs::create_dir(self.path(name)).unwrap();
             if self.plain_user {
