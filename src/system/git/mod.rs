@@ -182,7 +182,7 @@ pub fn outlook(root: &Path, environment: &BTreeMap<String, String>) -> Result<Op
 pub enum Tracked {
     /// It is a file of the tree.
     File,
-    /// A sparse checkout left the file or folder out.
+    /// A sparse checkout left the file or link out.
     Absent,
     /// It is a repository of its own.
     Repository,
@@ -190,8 +190,10 @@ pub enum Tracked {
 
 /// The tracked paths below a folder, relative to it, without links and files that were removed; none if it is in no repository.
 pub fn tracked(root: &Path) -> Result<Vec<(String, Tracked)>, Error> {
-    let Some(opened) = Opened::at(root, &BTreeMap::new())? else { return Ok(Vec::new()) };
-    Ok(sparse::tracked(&opened))
+    match Opened::at(root, &BTreeMap::new())? {
+        Some(mut opened) => sparse::tracked(&mut opened),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// The places of a repository's hooks.

@@ -53,8 +53,9 @@ pub(super) fn unfold(opened: &mut Opened, whole: bool, stop: &AtomicBool) -> Res
     Ok(())
 }
 
-/// The tracked paths below the given folder.
-pub(super) fn tracked(opened: &Opened) -> Vec<(String, Tracked)> {
+/// The tracked paths below the given folder. A folder that the index keeps as one entry is told by its files.
+pub(super) fn tracked(opened: &mut Opened) -> Result<Vec<(String, Tracked)>, Error> {
+    unfold(opened, true, &AtomicBool::new(false))?;
     let work = &opened.place.work;
     let found = opened.index.entries().iter().filter_map(|entry| {
         let path = entry.path(&opened.index);
@@ -63,14 +64,15 @@ pub(super) fn tracked(opened: &Opened) -> Vec<(String, Tracked)> {
         let is_file = || fs::symlink_metadata(work.join(&below)).is_ok_and(|found| found.is_file());
         let tracked = match entry.mode {
             Mode::COMMIT => Tracked::Repository,
-            Mode::DIR => Tracked::Absent,
             Mode::FILE | Mode::FILE_EXECUTABLE if is_file() => Tracked::File,
-            Mode::FILE | Mode::FILE_EXECUTABLE if entry.flags.contains(Flags::SKIP_WORKTREE) => Tracked::Absent,
+            Mode::FILE | Mode::FILE_EXECUTABLE | Mode::SYMLINK if entry.flags.contains(Flags::SKIP_WORKTREE) => {
+                Tracked::Absent
+            }
             _ => return None,
         };
         Some((name, tracked))
     });
-    found.collect()
+    Ok(found.collect())
 }
 
 fn exists(work: &Path, path: &gix::bstr::BStr) -> bool {

@@ -22,28 +22,20 @@ impl Workspace {
     ///
     /// A user's own ignore file does not count: others don't have it.
     pub fn ignores(&self, folder: &RepoPath) -> bool {
-        let (real, repository) = match repository_of(self.root()) {
-            Some(places) => places,
-            None => (self.root().to_owned(), self.root().to_owned()),
-        };
-        let target = real.join(folder.as_str());
-        // The nearest file with a matching rule decides.
-        let nearest_first = real.ancestors().take_while(|folder| folder.starts_with(&repository));
-        let files = nearest_first.map(of_folder);
-        let exclude = rules(&repository, &exclude_file(&repository));
-        for rules in files.chain([exclude]) {
-            match rules.matched_path_or_any_parents(&target, true) {
-                Match::None => {}
-                found => return found.is_ignore(),
-            }
-        }
-        false
+        let files = self.ignore_files();
+        files.exclude_part(&files.root.join(folder.as_str()), &files.repository)
+    }
+
+    /// The ignore files of the workspace, and those of the repository that it lies in.
+    pub fn ignore_files(&self) -> IgnoreFiles {
+        IgnoreFiles::of(self.root())
     }
 }
 
 /// The ignore files of a tree, each read once. A walk needs this if one of them is a link, which the walk would follow and git
 /// does not.
-pub(super) struct IgnoreFiles {
+#[derive(Debug)]
+pub struct IgnoreFiles {
     root: PathBuf,
     repository: PathBuf,
     exclude: Gitignore,
@@ -73,6 +65,17 @@ impl IgnoreFiles {
             }
         }
         self.exclude.matched(&path, is_folder).is_ignore()
+    }
+
+    /// True if git ignores a path in the tree or a folder on the way to it, existing or not. One that is missing may be a folder.
+    pub fn cover(&self, path: &RepoPath) -> bool {
+        let path = self.root.join(path.as_str());
+        self.exclude_part(&path, &self.root) || self.exclude(&path, false)
+    }
+
+    /// True if git ignores a path, or a folder on the way to it from another.
+    fn exclude_part(&self, path: &Path, from: &Path) -> bool {
+        path.ancestors().take_while(|part| *part != from).any(|part| self.exclude(part, true))
     }
 
     fn of_folder(&self, folder: &Path) -> Arc<Gitignore> {

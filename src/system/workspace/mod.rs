@@ -34,6 +34,7 @@ use base::{
 
 pub use glob::Globs;
 pub use ignore_files::ignore_files_above;
+pub use ignored::IgnoreFiles;
 pub use parallel::{parallel_map, parallel_map_with};
 pub use proposed::Proposed;
 pub use set_id::{SET_ID, SetId};
