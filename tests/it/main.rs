@@ -52,6 +52,8 @@ mod json_shapes;
 mod language_servers;
 mod leaks;
 mod ledger;
+mod link_absence;
+mod link_roots;
 mod link_trees;
 mod llm;
 mod llm_command;

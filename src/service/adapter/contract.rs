@@ -139,7 +139,7 @@ impl Counted<'_> {
     /// True if the adapter found something to do in the tree of a proposal.
     pub fn has_work(&self, proposal: &Proposal) -> bool {
         let found = self.work.and_then(|name| proposal.baseline.counts.get(name));
-        found.map_or(!proposal.changes.is_empty(), |found| *found > 0)
+        !proposal.changes.is_empty() || found.is_some_and(|found| *found > 0)
     }
 }
 

@@ -34,6 +34,7 @@ pub(super) fn defects(rules: &Rules<'_>, (file, page): (&str, &Page), pulse: Pul
         let reference = &link.reference;
         let target = rules.target(file, reference.path());
         let why = match &target {
+            Some(target) if rules.doubt(target, reference.fragment()).is_some() => Some(Break::Unknown),
             Some(target) => rules.fragment(reference, target)?.or(rules.is_ignored(target).then_some(Break::Ignored)),
             None if rules.places(file, &decoded(reference.path())).is_empty() => Some(Break::Outside),
             None => Some(Break::File),

@@ -18,6 +18,8 @@ pub(super) struct History {
     apart: Moves,
     /// Files, with the paths that they had.
     earlier: Moves,
+    /// The reason that older moves are unknown, if they are.
+    pub(super) remark: Option<String>,
 }
 
 impl History {

@@ -16,6 +16,7 @@ mod reference;
 mod repair;
 mod resolve;
 mod rewrite;
+mod roots;
 mod slug;
 mod spelling;
 mod tree;
@@ -61,6 +62,7 @@ impl Adapter for IntraRepoLinkFixer {
             ("links_broken_target", "Broken links whose path leads to nothing."),
             ("links_broken_anchor", "Broken links whose target lacks the anchor."),
             ("links_allowed", "Links without a target or an anchor that `params.allow_broken` names."),
+            ("links_unknown", "Links whose target another copy of the tree may have: they are not judged."),
         ];
         let repairs = [
             envelope::FILES,

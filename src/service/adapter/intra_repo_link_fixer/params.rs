@@ -28,8 +28,10 @@ pub(super) struct Params {
     pub(super) repairs: Option<Vec<Repair>>,
     /// New targets of broken links. Both sides are a path beneath the workspace, with an anchor or without: `docs/a.md#new`.
     pub(super) choose: BTreeMap<String, String>,
-    /// Broken links that stay.
+    /// Broken links that may stay so.
     pub(super) allow_broken: Vec<Allowed>,
+    /// The treatment of other broken links that no repair is certain for.
+    pub(super) unresolved: Unresolved,
     /// The treatment of a file that can't be read.
     pub(super) on_skip: OnSkip,
 }
@@ -51,6 +53,17 @@ pub(super) enum Dialect {
     Hugo,
 }
 
+/// The treatment of broken links that no repair is certain for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Unresolved {
+    /// The verification fails, and nothing is changed.
+    #[default]
+    Fail,
+    /// They are listed and stay.
+    List,
+}
+
 /// A kind of repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -69,7 +82,7 @@ pub(super) enum Repair {
     Anchor,
 }
 
-/// Broken links that stay: a destination as it is read, in which `*` stands for any text; in one file or in all.
+/// Broken links that may stay so: a destination as it is read, in which `*` stands for any text; in one file or in all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Allowed {

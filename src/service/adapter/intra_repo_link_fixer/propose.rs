@@ -11,8 +11,9 @@ use super::{
     page::{self, Kind, Page},
     params::Params,
     repair::{Broken, Decision, Fix, How, Repairer},
-    resolve::{Facts, Rules},
+    resolve::{Break, Facts, Rules},
     rewrite::{self, Original},
+    roots::Roots,
     tree::Tree,
 };
 use crate::{
@@ -26,7 +27,10 @@ use base::{
     error::{Code, Error},
     path::RepoPath,
 };
-use system::workspace::{self, Globs};
+use system::{
+    git,
+    workspace::{self, Globs},
+};
 
 /// Larger files have no known anchors, in bytes.
 const LARGEST: u64 = 64 << 20;
@@ -52,7 +56,10 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     let tree = tree(ctx)?;
     let look = |path: &str, lines: bool| facts.look(path, lines);
     let on_disk = |path: &str| on_disk(ctx, path);
-    let rules = Rules { tree: &tree, params: &params, look: &look, on_disk: &on_disk };
+    let ignored = ctx.view.workspace().ignore_files();
+    let covers = |path: &str| RepoPath::parse(path).is_ok_and(|path| ignored.cover(&path));
+    let roots = Roots::new(&tree, &params.site_root, &|path| text_of(ctx, path));
+    let rules = Rules { tree: &tree, roots: &roots, params: &params, look: &look, on_disk: &on_disk, covers: &covers };
     let fixer = Fixer { ctx, deadline, rules };
     let results = fixer.results(&survey.files)?;
     survey.propose(results)
@@ -64,7 +71,13 @@ fn tree(ctx: &Context<'_>) -> Result<Tree, Error> {
     let files = ctx.view.list(&all, ctx.threads)?.paths;
     let mut links = ctx.view.list_entries(&all, ctx.threads)?.paths;
     links.retain(|path| files.binary_search(path).is_err());
-    Ok(Tree::new(&files, &links))
+    Ok(Tree::new(&files, &links, &git::tracked(ctx.view.workspace().root())?))
+}
+
+/// The text of a configuration file.
+fn text_of(ctx: &Context<'_>, path: &str) -> Option<String> {
+    let content = ctx.view.read_within(&RepoPath::parse(path).ok()?, LARGEST).ok()??;
+    String::from_utf8(content.bytes.to_vec()).ok()
 }
 
 /// Tells of a path on the disk: true for a folder.
@@ -146,7 +159,7 @@ impl Fixer<'_> {
         let defects = defects.into_iter().collect::<Result<Vec<_>, _>>()?;
         let may_have_moved = |(file, defect): (&File, &Defect)| {
             let path = file.found.links[defect.link].reference.path();
-            !defect.is_allowed && defect.why.is_break() && !path.is_empty()
+            defect.why.is_break() && !path.is_empty()
         };
         let mut each =
             files.iter().zip(&defects).flat_map(|(file, defects)| defects.iter().map(move |defect| (file, defect)));
@@ -175,21 +188,20 @@ impl Fixer<'_> {
     }
 
     fn history(&self) -> Result<History, Error> {
+        let renames = (self.ctx.renames)()?;
         let mut history = History::default();
-        for renamed in (self.ctx.renames)()?.renamed {
+        history.remark = renames.remark;
+        for renamed in renames.renamed {
             history.add(&renamed.from, &renamed.to, renamed.trace);
         }
         Ok(history)
     }
 
+    /// Repairs the links of a file that can be. One that may be broken is repaired as well, and is told only if it is.
     fn mended(&self, repairer: &Repairer<'_>, file: &File, defects: &[Defect]) -> Result<Mended, Error> {
-        let defects: Vec<&Defect> = defects.iter().filter(|defect| !defect.is_allowed).collect();
-        if defects.is_empty() {
-            return Ok(Mended::default());
-        }
         let content = self.content(&file.path, file.before)?;
         let mut decisions = Vec::with_capacity(defects.len());
-        for Defect { link, why, target, .. } in &defects {
+        for Defect { link, why, target, .. } in defects {
             self.deadline.check(self.ctx)?;
             let reference = &file.found.links[*link].reference;
             decisions.push(repairer.decide(Broken {
@@ -199,7 +211,7 @@ impl Fixer<'_> {
                 target: target.as_ref(),
             })?);
         }
-        let fix = |(defect, decision): (&&Defect, &'_ Decision)| match decision {
+        let fix = |(defect, decision): (&Defect, &'_ Decision)| match decision {
             Decision::Fix(fix) => Some((defect.link, fix.clone())),
             Decision::Open(..) => None,
         };
@@ -209,7 +221,7 @@ impl Fixer<'_> {
         let rewritten = rewrite::rewrite(&self.rules, original, &fixes, &|| self.deadline.check(self.ctx))?;
         let written: BTreeSet<usize> = rewritten.written.into_iter().collect();
         let mut mended = Mended::default();
-        for (defect, decision) in defects.into_iter().zip(decisions) {
+        for (defect, decision) in defects.iter().zip(decisions) {
             let (reason, candidates) = match decision {
                 Decision::Fix(fix) if written.contains(&defect.link) => {
                     *mended.ways.entry(fix.how).or_default() += 1;
@@ -220,6 +232,9 @@ impl Fixer<'_> {
                 }
                 Decision::Open(reason, candidates) => (reason, candidates),
             };
+            if defect.is_allowed {
+                continue;
+            }
             mended.findings.push(finding(file, &content, defect, (reason, candidates)));
         }
         mended.change = rewritten.bytes.map(|bytes| {
@@ -259,12 +274,14 @@ fn baseline(files: &[File], defects: &[Vec<Defect>]) -> Counts {
     let links = files.iter().map(|file| file.found.links.len() as u64).sum();
     let breaks: Vec<&Defect> = defects.iter().flatten().filter(|defect| defect.why.is_break()).collect();
     let number = |is_wanted: fn(&Defect) -> bool| breaks.iter().filter(|defect| is_wanted(defect)).count() as u64;
+    let unknown = defects.iter().flatten().filter(|defect| defect.why == Break::Unknown).count() as u64;
     let all = [
         ("links_total", links),
         ("links_allowed", number(|defect| defect.is_allowed)),
         ("links_broken", number(|defect| !defect.is_allowed)),
         ("links_broken_target", number(|defect| !defect.is_allowed && defect.target.is_none())),
         ("links_broken_anchor", number(|defect| !defect.is_allowed && defect.target.is_some())),
+        ("links_unknown", unknown),
     ];
     all.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
 }

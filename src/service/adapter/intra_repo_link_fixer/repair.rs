@@ -143,6 +143,10 @@ impl Repairer<'_> {
             (Break::Ignored, _) => {
                 Ok(Decision::Open(format!("`{}` is not in Git", broken.place(&self.rules)), Vec::new()))
             }
+            (Break::Unknown, target) => {
+                let doubt = target.and_then(|target| self.rules.doubt(target, broken.reference.fragment()));
+                Ok(Decision::Open(doubt.unwrap_or_default(), Vec::new()))
+            }
             (Break::Line, _) => {
                 Ok(Decision::Open(format!("`{}` has fewer lines", broken.place(&self.rules)), Vec::new()))
             }
@@ -156,6 +160,9 @@ impl Repairer<'_> {
             let (target, anchor) = self.choice(choice);
             let wrong = match (&target, anchor) {
                 (None, _) => true,
+                (Some(target), _) if target.page == Page::Absent => true,
+                // Another copy of an ignored page may lack the anchor.
+                (Some(target), Some(_)) if self.rules.is_ignored(target) => true,
                 (Some(target), Some(anchor)) => self.rules.fragment_in(anchor, false, target)?.is_some(),
                 (Some(_), None) => false,
             };
@@ -218,13 +225,33 @@ impl Repairer<'_> {
             let found = sorted(found);
             match found.as_slice() {
                 [] => {}
-                [target] => return self.whole(repair, broken.reference, target),
+                [target] => {
+                    return match self.doubt(repair, broken, target) {
+                        Some(reason) => Ok(Decision::Open(reason, vec![target.entry.clone()])),
+                        None => self.whole(repair, broken.reference, target),
+                    };
+                }
                 several => return Ok(self.ambiguous(broken, several)),
             }
         }
         let named = |place: &String| self.rules.tree.named(name(place)).to_vec();
         let candidates = readings.plain.iter().flat_map(named).take(MOST_CANDIDATES).collect();
         Ok(Decision::Open(format!("`{}` does not exist", broken.place(&self.rules)), candidates))
+    }
+
+    /// The reason that a single target is not certain.
+    fn doubt(&self, repair: Repair, broken: Broken<'_>, target: &Target) -> Option<String> {
+        let entry = &target.entry;
+        let by = match repair {
+            Repair::Name => "name",
+            Repair::Content => "content",
+            _ => return self.rules.doubt(target, broken.reference.fragment()),
+        };
+        let is_apart = self.rules.roots.are_apart(broken.file, entry);
+        let apart = is_apart.then(|| format!("`{entry}` has its {by}, in another documentation root"));
+        let remark = self.history.remark.as_ref().filter(|_| repair == Repair::Name);
+        let unknown = || Some(format!("only its name leads to `{entry}`, and moves may be unknown: {}", remark?));
+        self.rules.doubt(target, broken.reference.fragment()).or(apart).or_else(unknown)
     }
 
     fn ambiguous(&self, broken: Broken<'_>, several: &[Target]) -> Decision {
@@ -245,6 +272,10 @@ impl Repairer<'_> {
         found.extend(self.earlier_targets(&readings));
         let mut found = sorted(found);
         found.retain(|found| found.page != target.page && !self.rules.is_ignored(found));
+        if let Some(absent) = found.iter().find(|found| found.page == Page::Absent) {
+            let reason = self.rules.doubt(absent, broken.reference.fragment()).unwrap_or_default();
+            return Ok(Some(Decision::Open(reason, vec![absent.entry.clone()])));
+        }
         let mut right = Vec::new();
         for found in &found {
             right.extend(self.rules.fragment(broken.reference, found)?.is_none().then(|| found.clone()));
@@ -452,7 +483,7 @@ fn sorted(mut found: Vec<Target>) -> Vec<Target> {
     let mut seen = BTreeSet::new();
     found.retain(|target| match &target.page {
         Page::File(page) => seen.insert(page.clone()),
-        Page::None | Page::Unknown => seen.insert(target.entry.clone()),
+        Page::None | Page::Unknown | Page::Absent => seen.insert(target.entry.clone()),
     });
     found
 }

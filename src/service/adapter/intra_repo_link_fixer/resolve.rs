@@ -6,6 +6,7 @@ use super::{
     page::Kind,
     params::{Dialect, Params},
     reference::{Reference, decoded, folder, joined},
+    roots::Roots,
     tree::Tree,
 };
 use base::error::{Code, Error};
@@ -29,14 +30,16 @@ pub(super) enum Break {
     Outside,
     /// Git ignores the target.
     Ignored,
+    /// The target may exist in another copy of the tree.
+    Unknown,
 }
 
 impl Break {
-    /// True if the link leads nowhere. Lines and ignored files are told only: they may be right in another copy of the tree.
+    /// True if the link leads nowhere. The others are told only: they may be right in another copy of the tree.
     pub(super) fn is_break(self) -> bool {
         match self {
             Break::File | Break::Outside | Break::Anchor => true,
-            Break::Line | Break::Ignored => false,
+            Break::Line | Break::Ignored | Break::Unknown => false,
         }
     }
 
@@ -48,6 +51,7 @@ impl Break {
             Break::Line => "line",
             Break::Outside => "outside",
             Break::Ignored => "ignored",
+            Break::Unknown => "unknown",
         }
     }
 }
@@ -70,6 +74,8 @@ pub(super) enum Page {
     None,
     /// Unknown: it is behind a symbolic link.
     Unknown,
+    /// Unknown: another copy of the tree may have it.
+    Absent,
 }
 
 /// The contents of a target that fragments name.
@@ -87,19 +93,26 @@ pub(super) type Look<'a> = &'a (dyn Fn(&str, bool) -> Result<Arc<Facts>, Error> 
 /// Tells of a path that the tree does not list: true for a folder, false for another entry, none if nothing is there.
 pub(super) type OnDisk<'a> = &'a (dyn Fn(&str) -> Option<bool> + Sync);
 
+/// Tells of a path that is not there whether the ignore files cover it.
+pub(super) type Covers<'a> = &'a (dyn Fn(&str) -> bool + Sync);
+
 /// The tree, and the rules by which links lead to its files.
 #[derive(Clone, Copy)]
 pub(super) struct Rules<'a> {
     pub(super) tree: &'a Tree,
+    pub(super) roots: &'a Roots,
     pub(super) params: &'a Params,
     pub(super) look: Look<'a>,
     pub(super) on_disk: OnDisk<'a>,
+    pub(super) covers: Covers<'a>,
 }
 
 impl Rules<'_> {
     /// Checks the folders that the parameters name.
     pub(super) fn check(&self) -> Result<(), Error> {
-        let wrong = |root: &&String| joined("", root).is_none_or(|root| !self.tree.has_folder(&root));
+        let wrong = |root: &&String| {
+            joined("", root).is_none_or(|root| !self.tree.has_folder(&root) && self.tree.may_lack(&root).is_none())
+        };
         match self.params.site_root.iter().find(wrong) {
             None => Ok(()),
             Some(root) => {
@@ -115,7 +128,17 @@ impl Rules<'_> {
         if path.is_empty() {
             return Some(self.file(file.to_owned()));
         }
-        self.places(file, &path).iter().find_map(|place| self.at(place, path.ends_with('/')))
+        let places = self.places(file, &path);
+        let is_folder = path.ends_with('/');
+        let fallback = || {
+            let mut others = places.iter().flat_map(|place| self.roots.fallbacks(place));
+            others.find_map(|place| self.at(&place, is_folder).filter(|found| found.page != Page::Absent))
+        };
+        let found = places.iter().find_map(|place| self.at(place, is_folder));
+        match found {
+            Some(Target { page: Page::Absent, .. }) | None => fallback().or(found),
+            Some(_) => found,
+        }
     }
 
     /// The paths beneath the workspace that a decoded path may mean, in order.
@@ -140,15 +163,36 @@ impl Rules<'_> {
                 Some(false) | None => None,
             },
         };
-        let otherwise = || self.spelled_otherwise(place).into_iter().find(|path| self.has_file(path));
-        exact().or_else(|| otherwise().map(|path| self.file(path)))
+        let others = self.spelled_otherwise(place);
+        let otherwise = || others.iter().find(|path| self.has_file(path)).map(|path| self.file(path.clone()));
+        let absent = || {
+            let mut all = std::iter::once(place).chain(others.iter().map(String::as_str));
+            let entry = all.find(|path| self.lacks(path).is_some())?.to_owned();
+            Some(Target { entry, page: Page::Absent })
+        };
+        exact().or_else(otherwise).or_else(absent)
+    }
+
+    /// The reason that a path, where nothing is, may exist in another copy of the tree.
+    fn lacks(&self, place: &str) -> Option<&'static str> {
+        let is_there = self.has_file(place) || self.tree.has_folder(place) || (self.on_disk)(place).is_some();
+        let ignored = || (self.covers)(place).then_some("git ignores it");
+        if is_there { None } else { self.tree.may_lack(place).or_else(ignored) }
+    }
+
+    /// The reason that a link to a target is not judged, because another copy of the tree may have the target or its page.
+    pub(super) fn doubt(&self, target: &Target, fragment: Option<&str>) -> Option<String> {
+        let Target { entry, page } = target;
+        let fronts = || self.fronts(entry).into_iter().filter(|_| fragment.is_some_and(|it| !it.is_empty()));
+        let mut places = std::iter::once(entry.clone()).chain(fronts()).filter(|_| *page == Page::Absent);
+        places.find_map(|place| Some(format!("`{place}` may exist in another copy: {}", self.lacks(&place)?)))
     }
 
     /// True if Git ignores a target, or does not know it.
     pub(super) fn is_ignored(&self, target: &Target) -> bool {
         let Target { entry, page } = target;
         let is_listed = self.tree.has_file(entry) || self.tree.has_folder(entry);
-        !is_listed && *page != Page::Unknown
+        !is_listed && !matches!(page, Page::Unknown | Page::Absent)
     }
 
     fn has_file(&self, path: &str) -> bool {
@@ -187,10 +231,11 @@ impl Rules<'_> {
     }
 
     fn folder(&self, path: &str) -> Option<Target> {
-        let page = self.fronts(path).into_iter().find(|page| self.has_file(page));
+        let page = self.fronts(path).into_iter().find(|page| self.has_file(page) || self.lacks(page).is_some());
         let needs_page = self.params.index.as_ref().is_some_and(|names| !names.is_empty());
         let page = match page {
-            Some(page) => self.file(page).page,
+            Some(page) if self.has_file(&page) => self.file(page).page,
+            Some(_) => Page::Absent,
             None if needs_page => return None,
             None => Page::None,
         };
@@ -214,9 +259,11 @@ impl Rules<'_> {
             return Ok(None);
         }
         let page = match &target.page {
+            // A page that Git ignores may be another one elsewhere.
+            Page::File(page) if !self.tree.has_file(page) => return Ok(None),
             Page::File(page) => page,
             Page::None => return Ok(Some(Break::Anchor)),
-            Page::Unknown => return Ok(None),
+            Page::Unknown | Page::Absent => return Ok(None),
         };
         let is_page = Kind::of(page).is_some_and(|kind| kind == Kind::Html || !is_plain);
         if is_page {

@@ -14,6 +14,7 @@ use super::{
     repair::{Broken, Decision, Repairer},
     resolve::{Facts, Rules},
     rewrite::{self, Original},
+    roots::Roots,
     tree::Tree,
 };
 use base::path::RepoPath;
@@ -47,7 +48,7 @@ impl<'a> Case<'a> {
     fn outcome(&self) -> Outcome {
         let params = Params::parse(&self.params).unwrap();
         let paths: Vec<RepoPath> = self.files.keys().map(|path| RepoPath::parse(path).unwrap()).collect();
-        let tree = Tree::new(&paths, &[]);
+        let tree = Tree::new(&paths, &[], &[]);
         let read = |(path, text): (&&str, &&str)| {
             Some(((*path).to_owned(), page::read(Kind::of(path)?, text.as_bytes(), &params, &|| Ok(())).unwrap()))
         };
@@ -56,11 +57,14 @@ impl<'a> Case<'a> {
             let anchors = pages.get(path).filter(|_| !lines).map(|page| page.anchors.clone());
             Ok(Arc::new(Facts { anchors, lines: Some(self.files[path].lines().count() as u64) }))
         };
+        let roots = Roots::new(&tree, &params.site_root, &|path| self.files.get(path).map(|text| (*text).to_owned()));
         let rules = Rules {
             tree: &tree,
+            roots: &roots,
             params: &params,
             look: &look,
             on_disk: &|path| (path == "ignored.txt").then_some(false),
+            covers: &|path| path.starts_with("made/"),
         };
         rules.check().unwrap();
         let mut history = History::default();
@@ -87,8 +91,8 @@ impl<'a> Case<'a> {
             let reference = &page.links[defect.link].reference;
             let broken = Broken { file: path, reference, why: defect.why, target: defect.target.as_ref() };
             match repairer.decide(broken).unwrap() {
-                _ if defect.is_allowed => {}
                 Decision::Fix(fix) => fixes.push((defect.link, fix)),
+                Decision::Open(..) if defect.is_allowed => {}
                 Decision::Open(reason, candidates) => {
                     left.push(format!("{} ({}): {reason} {candidates:?}", reference.text(), defect.why.name()));
                 }

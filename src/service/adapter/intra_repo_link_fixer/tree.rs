@@ -7,12 +7,17 @@ use std::{
 
 use super::reference::{folder, name};
 use base::path::RepoPath;
+use system::git::Tracked;
 
 /// An index of the entries that Git does not ignore.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     files: BTreeSet<String>,
     links: BTreeSet<String>,
+    /// Files that a sparse checkout left out.
+    absent: BTreeSet<String>,
+    /// Repositories of their own: submodules.
+    repositories: BTreeSet<String>,
     /// With the workspace itself, which is empty.
     folders: BTreeSet<String>,
     by_name: OnceLock<BTreeMap<String, Vec<String>>>,
@@ -20,8 +25,8 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Takes the paths of regular files and of symbolic links.
-    pub(super) fn new(files: &[RepoPath], links: &[RepoPath]) -> Self {
+    /// Takes the paths of regular files and of symbolic links, and those of the index.
+    pub(super) fn new(files: &[RepoPath], links: &[RepoPath], tracked: &[(String, Tracked)]) -> Self {
         let texts = |paths: &[RepoPath]| paths.iter().map(|path| path.as_str().to_owned()).collect::<BTreeSet<_>>();
         let (files, links) = (texts(files), texts(links));
         let mut folders = BTreeSet::from([String::new()]);
@@ -31,7 +36,35 @@ impl Tree {
                 at = folder(at);
             }
         }
-        Tree { files, links, folders, ..Tree::default() }
+        let of = |wanted: Tracked| {
+            let found = tracked.iter().filter(|(_, tracked)| *tracked == wanted);
+            found.map(|(path, _)| path.clone()).collect()
+        };
+        let (absent, repositories) = (of(Tracked::Absent), of(Tracked::Repository));
+        Tree { files, links, folders, absent, repositories, ..Tree::default() }
+    }
+
+    /// The reason that a path, which the tree lacks, may exist in another copy of it.
+    pub(super) fn may_lack(&self, path: &str) -> Option<&'static str> {
+        let below = format!("{path}/");
+        let is_absent = |path: &str| self.absent.contains(path);
+        if is_absent(path) || self.absent.range(below.clone()..).next().is_some_and(|next| next.starts_with(&below)) {
+            return Some("a sparse checkout left it out");
+        }
+        let is_inside = below.match_indices('/').any(|(at, _)| self.repositories.contains(&below[..at]));
+        is_inside.then_some("it is in a submodule")
+    }
+
+    /// The regular files, sorted.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(String::as_str)
+    }
+
+    /// The folders directly in a folder, sorted.
+    pub(super) fn folders_of(&self, at: &str) -> Vec<String> {
+        let begin = if at.is_empty() { String::new() } else { format!("{at}/") };
+        let below = self.folders.range(begin.clone()..).take_while(|path| path.starts_with(&begin));
+        below.filter(|path| !path.is_empty() && folder(path) == at).cloned().collect()
     }
 
     /// True for a regular file or a symbolic link.
@@ -64,15 +97,17 @@ impl Tree {
         false
     }
 
-    /// The files with that name in any case, sorted.
+    /// The files with that name in any case, sorted; also those that a sparse checkout left out.
     pub(super) fn named(&self, wanted: &str) -> &[String] {
-        let all = || self.files.iter().map(|path| (name(path).to_lowercase(), path.clone()));
+        let all = || self.files.iter().chain(&self.absent).map(|path| (name(path).to_lowercase(), path.clone()));
         grouped(&self.by_name, all, &wanted.to_lowercase())
     }
 
-    /// The files and folders whose path differs from this in case at most, sorted.
+    /// The files and folders whose path differs from this in case at most, sorted; also those that a sparse checkout left out.
     pub(super) fn in_any_case(&self, wanted: &str) -> &[String] {
-        let all = || self.files.iter().chain(&self.folders).map(|path| (path.to_lowercase(), path.clone()));
+        let all = || {
+            self.files.iter().chain(&self.folders).chain(&self.absent).map(|path| (path.to_lowercase(), path.clone()))
+        };
         grouped(&self.by_lower_case, all, &wanted.to_lowercase())
     }
 }

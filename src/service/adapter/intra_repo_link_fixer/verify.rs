@@ -10,6 +10,7 @@ mod markdown;
 mod pieces;
 mod place;
 mod repair;
+mod root;
 mod slug;
 mod tally;
 mod tree;
@@ -21,7 +22,7 @@ use self::{
     tally::{ANCHORS_EXIST, GOOD_LINKS_KEPT, REPAIRS_EXPLAINED, TARGETS_EXIST, Tally},
     tree::{Judged, Read, Tree, When},
 };
-use super::params::{Allowed, Params};
+use super::params::{Allowed, Params, Unresolved};
 use crate::{
     Context,
     contract::{Failure, Invocation},
@@ -122,7 +123,7 @@ fn unchanged(tree: &Tree<'_>, path: &RepoPath, document: &Document) -> Result<Ta
         let judged = tree.judge(path, &found.url, When::Before)?;
         let is_allowed = is_allowed(tree.params, path, found);
         tally.before(&judged, is_allowed);
-        tally.after(&judged, is_allowed, (path, found));
+        tally.after(&judged, is_allowed, tree.params.unresolved == Unresolved::List, (path, found));
     }
     Ok(tally)
 }
@@ -138,9 +139,11 @@ fn changed(
     for found in &before.links {
         tally.before(&tree.judge(path, &found.url, When::Before)?, is_allowed(tree.params, path, found));
     }
-    for found in &after.links {
+    for (n, found) in after.links.iter().enumerate() {
         let judged = tree.judge(path, &found.url, When::After)?;
-        tally.after(&judged, is_allowed(tree.params, path, found), (path, found));
+        let is_old = before.links.get(n).is_some_and(|old| old.url == found.url);
+        let may_stay = is_old && tree.params.unresolved == Unresolved::List;
+        tally.after(&judged, is_allowed(tree.params, path, found), may_stay, (path, found));
     }
     if before.links.len() != after.links.len() {
         let reason = format!("it had {} and has {}", counted(before.links.len(), "link"), after.links.len());
@@ -150,7 +153,7 @@ fn changed(
     for (old, new) in before.links.iter().zip(&after.links).filter(|(old, new)| old.url != new.url) {
         let reason = |why: &str| format!("line {}: `{}` became `{}`: {why}", old.line, old.shown(), new.shown());
         let was = tree.judge(path, &old.url, When::Before)?;
-        if matches!(was, Judged::Right(_) | Judged::External) || is_allowed(tree.params, path, old) {
+        if matches!(was, Judged::Right(_) | Judged::External | Judged::Unknown) {
             tally.failures.push(Failure::at(GOOD_LINKS_KEPT, path, reason("it was not to be touched")));
             continue;
         }

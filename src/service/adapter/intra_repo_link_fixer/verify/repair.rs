@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     super::params::{Params, Repair},
     aim::{Aim, Local, aim, decoded, joined},
-    tree::{Hit, Judged, Tree, When},
+    root,
+    tree::{Hit, Judged, Sight, Tree, When},
 };
 use audit::spelling::{Layer, Spelled};
 use base::{error::Error, path::RepoPath};
@@ -79,7 +80,7 @@ impl Reasons {
         let note = |ends: &mut Ends, key: &str, end: &str| {
             ends.entry(key.to_owned()).or_default().insert(end.to_owned());
         };
-        for path in &tree.entries {
+        for path in tree.entries.iter().chain(&tree.left_out) {
             note(&mut reasons.names, &last(path).to_lowercase(), path);
             let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
             for path in folders.chain([path.as_str()]) {
@@ -109,7 +110,8 @@ impl Reasons {
         else {
             return Ok(Err("it leads out of the tree".to_owned()));
         };
-        let Some(hit) = tree.hit(&new)? else { return Ok(Err("its new target does not exist".to_owned())) };
+        let hit = tree.hit(&new)?.filter(|hit| hit.sight != Sight::Elsewhere);
+        let Some(hit) = hit else { return Ok(Err("its new target does not exist".to_owned())) };
         if is_chosen(tree.params, &old, &new, &hit) {
             return Ok(Ok(Kind::Chosen));
         }
@@ -134,7 +136,7 @@ impl Reasons {
             }
             (Judged::NoAnchor(_), _) => Err("its target was right".to_owned()),
             (Judged::NoTarget, _) => self.path(tree, (changed.file, &old), &hit)?.map(Kind::Of),
-            (Judged::External | Judged::Right(_), _) => Err("it was not broken".to_owned()),
+            (Judged::External | Judged::Unknown | Judged::Right(_), _) => Err("it was not broken".to_owned()),
         })
     }
 
@@ -205,6 +207,9 @@ impl Reasons {
             ends.retain(|end| self.is_known(&end.path));
             match ends.as_slice() {
                 [] => {}
+                _ if repair == Repair::Content && root::are_apart(tree, file, &hit.path) => {
+                    return Ok(Err("its new target is of another documentation".to_owned()));
+                }
                 _ if is_only(&ends, hit) => return Ok(Ok(repair)),
                 _ => return Ok(Err(format!("its old path may mean another file by `{}`", Kind::Of(repair).name()))),
             }
@@ -220,6 +225,9 @@ impl Reasons {
         }
         match here.is_empty() {
             true => Ok(Err("its old path left the workspace".to_owned())),
+            false if root::are_apart(tree, file, &hit.path) => {
+                Ok(Err("its new target is of another documentation".to_owned()))
+            }
             false => Ok(self.name(tree, &texts, hit).map_err(told)),
         }
     }
@@ -299,7 +307,7 @@ impl Reasons {
             let places = [place];
             let found = match there {
                 // The page of a folder may have left it.
-                Some(hit) if hit.page.is_none() && !hit.is_linked => {
+                Some(hit) if hit.page.is_none() && hit.sight == Sight::Here => {
                     let led = at(tree, first(&self.moved, &tree.fronts(&places[0])).into_iter().flatten())?;
                     if led.is_empty() { vec![hit] } else { led }
                 }
@@ -332,6 +340,7 @@ impl Reasons {
             () if !tree.params.repairs(Repair::Name) => {
                 Err("nothing leads from the old target to the new one".to_owned())
             }
+            () if self.remark.is_some() => Err("nothing but its name leads to the new target".to_owned()),
             () if is_only(&all) || is_only(&near) => Ok(Repair::Name),
             () if all.len() < 2 => Err("nothing leads from the old target to the new one".to_owned()),
             () => Err("several files have the name of its old target".to_owned()),

@@ -41,6 +41,8 @@ pub(super) struct Part {
     anchors: u64,
     /// Broken links that may be.
     allowed: u64,
+    /// Links whose target another copy of the tree may have.
+    unknown: u64,
 }
 
 impl Part {
@@ -48,6 +50,7 @@ impl Part {
         self.local += u64::from(*judged != Judged::External);
         match judged {
             Judged::External | Judged::Right(_) => {}
+            Judged::Unknown => self.unknown += 1,
             Judged::NoTarget | Judged::NoAnchor(_) if is_allowed => self.allowed += 1,
             Judged::NoTarget => self.targets += 1,
             Judged::NoAnchor(_) => self.anchors += 1,
@@ -59,15 +62,17 @@ impl Part {
         self.targets += other.targets;
         self.anchors += other.anchors;
         self.allowed += other.allowed;
+        self.unknown += other.unknown;
     }
 
-    fn counts(&self) -> [(&'static str, u64); 5] {
+    fn counts(&self) -> [(&'static str, u64); 6] {
         [
             ("links_total", self.local),
             ("links_broken", self.targets + self.anchors),
             ("links_broken_target", self.targets),
             ("links_broken_anchor", self.anchors),
             ("links_allowed", self.allowed),
+            ("links_unknown", self.unknown),
         ]
     }
 }
@@ -78,13 +83,19 @@ impl Tally {
         self.before.take(judged, is_allowed);
     }
 
-    /// Takes a link as it is.
-    pub(super) fn after(&mut self, judged: &Judged, is_allowed: bool, (path, found): (&RepoPath, &Found)) {
+    /// Takes a link as it is. One that `may_stay` broken is counted, and is not a failure.
+    pub(super) fn after(
+        &mut self,
+        judged: &Judged,
+        is_allowed: bool,
+        may_stay: bool,
+        (path, found): (&RepoPath, &Found),
+    ) {
         self.after.take(judged, is_allowed);
         let place = if found.line == 0 { String::new() } else { format!("line {}: ", found.line) };
         let (check, missing) = match judged {
-            Judged::External | Judged::Right(_) => return,
-            Judged::NoTarget | Judged::NoAnchor(_) if is_allowed => return,
+            Judged::External | Judged::Unknown | Judged::Right(_) => return,
+            Judged::NoTarget | Judged::NoAnchor(_) if is_allowed || may_stay => return,
             Judged::NoTarget => (TARGETS_EXIST, "the target"),
             Judged::NoAnchor(_) => (ANCHORS_EXIST, "the anchor"),
         };

@@ -26,11 +26,13 @@ struct Case {
     params: Value,
     renamed: Vec<(&'static str, &'static str, Trace)>,
     lies: Vec<(&'static str, &'static str, u64)>,
+    /// The reason that the history is not known as a whole.
+    remark: Option<String>,
 }
 
 fn case(files: &[(&'static str, &str)]) -> Case {
     let files: BTreeMap<&str, String> = files.iter().map(|(path, text)| (*path, (*text).to_owned())).collect();
-    Case { after: files.clone(), files, params: json!({}), renamed: Vec::new(), lies: Vec::new() }
+    Case { after: files.clone(), files, params: json!({}), renamed: Vec::new(), lies: Vec::new(), remark: None }
 }
 
 impl Case {
@@ -46,6 +48,11 @@ impl Case {
 
     fn renamed(mut self, from: &'static str, to: &'static str) -> Self {
         self.renamed.push((from, to, Trace::Rename));
+        self
+    }
+
+    fn shallow(mut self) -> Self {
+        self.remark = Some("the repository is shallow".to_owned());
         self
     }
 
@@ -121,7 +128,7 @@ impl Case {
         let renamed = self.renamed.iter();
         let renamed: Vec<Renamed> =
             renamed.map(|(from, to, trace)| Renamed { from: path(from), to: path(to), trace: *trace }).collect();
-        let renames = || Ok(Renames { renamed: renamed.clone(), remark: None });
+        let renames = || Ok(Renames { renamed: renamed.clone(), remark: self.remark.clone() });
         let cancel = AtomicBool::new(false);
         let ctx = Context { renames: &renames, ..Context::of_tree(view, 1, &cancel) };
         measure(&ctx, &input, &evidence).unwrap()
@@ -246,7 +253,44 @@ fn a_right_link_stays() {
         .edit("a.md", "[x](c.md) [y](c.md)")
         .fails(&["good_links_kept"]);
     let allowed = case(&[("a.md", "[x](B.md)"), ("b.md", "")]).params(json!({"allow_broken": ["B.md"]}));
-    allowed.edit("a.md", "[x](b.md)").fails(&["good_links_kept"]);
+    allowed.edit("a.md", "[x](b.md)").repaired("case");
+}
+
+#[test]
+fn a_name_is_no_reason_beyond_a_documentation_or_in_a_shallow_clone() {
+    let files = [("docs/a.md", "[x](gone/the_plan.md)"), ("docs/x/the_plan.md", "")];
+    let near = || case(&files).edit("docs/a.md", "[x](x/the_plan.md)");
+    near().repaired("name");
+    near().shallow().fails(&["repairs_explained"]);
+    let far = |folder: &'static str, to: &str| {
+        let files = [("docs/de/a.md", "[x](gone/the_plan.md)"), (folder, "")];
+        case(&files).edit("docs/de/a.md", &format!("[x]({to})"))
+    };
+    far("docs/de/x/the_plan.md", "x/the_plan.md").repaired("name");
+    far("docs/en/the_plan.md", "../en/the_plan.md").fails(&["repairs_explained"]);
+    far("src/the_plan.md", "../../src/the_plan.md").fails(&["repairs_explained"]);
+}
+
+#[test]
+fn a_target_that_another_copy_may_have_is_not_judged_and_its_link_stays() {
+    let files = [(".gitignore", "dist/\n"), ("a.md", "[x](dist/b.md) [y](dist/b.md#z)"), ("docs/b.md", "")];
+    case(&files).fails(&[]);
+    assert_eq!(case(&files).measure().counts["links_unknown"], 2);
+    case(&files).edit("a.md", "[x](docs/b.md) [y](dist/b.md#z)").fails(&["good_links_kept"]);
+    let gone = [(".gitignore", "dist/\n"), ("a.md", "[x](old.md)")];
+    case(&gone).renamed("old.md", "dist/b.md").edit("a.md", "[x](dist/b.md)").fails(&["repairs_explained"]);
+    case(&files).lie("baseline", "links_unknown", 1).fails(&["counts_match"]);
+}
+
+#[test]
+fn listed_links_stay_as_they_are() {
+    let files = [("a.md", "[x](gone.md) [y](B.md) [z](b.md#u)"), ("b.md", "# T")];
+    let list = || case(&files).params(json!({"unresolved": "list"}));
+    list().fails(&[]);
+    list().edit("a.md", "[x](gone.md) [y](b.md) [z](b.md#u)").repaired("case");
+    list().edit("a.md", "[x](other.md) [y](b.md) [z](b.md#u)").fails(&["repairs_explained", "targets_exist"]);
+    list().edit("a.md", "[x](gone.md) [y](b.md) [z](b.md#v)").fails(&["anchors_exist", "repairs_explained"]);
+    assert_eq!(list().measure().counts["links_broken"], 3);
 }
 
 #[test]

@@ -10,10 +10,14 @@ use super::{
     aim::{Aim, Local, aim},
     document::{Document, Manner},
     format::Format,
+    root::{Surroundings, sites, stand_ins},
 };
 use crate::Context;
 use base::{error::Error, path::RepoPath};
-use system::workspace::{Globs, Kind};
+use system::{
+    git::{self, Tracked},
+    workspace::{Globs, IgnoreFiles, Kind},
+};
 
 /// File names that stand for their folder if the parameters name none.
 const INDEXES: &[&str] = &["README.md", "index.md", "_index.md", "index.html"];
@@ -45,6 +49,8 @@ pub(super) enum When {
 pub(super) enum Judged {
     /// It leads out of the tree.
     External,
+    /// Another copy of the tree may have its target.
+    Unknown,
     /// Its target and anchor exist.
     Right(Hit),
     /// Its target does not exist.
@@ -53,15 +59,27 @@ pub(super) enum Judged {
     NoAnchor(Hit),
 }
 
-/// A target that exists.
+/// The presence of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Sight {
+    /// It is here.
+    Here,
+    /// It is a link, or lies below one, which is not followed.
+    Linked,
+    /// It is a folder whose page another copy of the tree may have.
+    PageElsewhere,
+    /// It is not here, and another copy of the tree may have it.
+    Elsewhere,
+}
+
+/// A target that exists, or may exist.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Hit {
     /// The file or folder; `""` is the workspace.
     pub(super) path: String,
     /// The file whose anchors count; none for a folder without one.
     pub(super) page: Option<String>,
-    /// True if it is a link, or lies below one, which is not followed.
-    pub(super) is_linked: bool,
+    pub(super) sight: Sight,
 }
 
 /// The tree that links lead into.
@@ -72,6 +90,13 @@ pub(super) struct Tree<'a> {
     pub(super) pulse: Steady<'a>,
     /// Files and links that git does not ignore.
     pub(super) entries: BTreeSet<String>,
+    /// Files that git tracks and that a sparse checkout left out.
+    pub(super) left_out: BTreeSet<String>,
+    /// Folders of other repositories.
+    submodules: BTreeSet<String>,
+    ignored: IgnoreFiles,
+    /// The folders of sites, each with the name of its configuration.
+    sites: BTreeMap<String, String>,
     kinds: Mutex<BTreeMap<String, Option<Kind>>>,
     others: Mutex<BTreeMap<String, Option<Document>>>,
 }
@@ -85,21 +110,49 @@ impl<'a> Tree<'a> {
         pulse: Steady<'a>,
     ) -> Result<Self, Error> {
         let listing = ctx.view.list_entries(&Globs::parse(&["**"])?, ctx.threads)?;
-        let entries = listing.paths.into_iter().map(|path| path.as_str().to_owned()).collect();
-        Ok(Tree { ctx, params, files, pulse, entries, kinds: Mutex::default(), others: Mutex::default() })
+        let entries: BTreeSet<String> = listing.paths.into_iter().map(|path| path.as_str().to_owned()).collect();
+        let sites = sites(&entries);
+        let (mut left_out, mut submodules) = (BTreeSet::new(), BTreeSet::new());
+        for (path, tracked) in git::tracked(ctx.view.workspace().root())? {
+            match tracked {
+                Tracked::Absent => left_out.insert(path),
+                Tracked::Repository => submodules.insert(path),
+                Tracked::File => false,
+            };
+        }
+        let ignored = ctx.view.workspace().ignore_files();
+        let (kinds, others) = (Mutex::default(), Mutex::default());
+        Ok(Tree { ctx, params, files, pulse, entries, left_out, submodules, ignored, sites, kinds, others })
     }
 
     /// Judges a destination in a file.
     pub(super) fn judge(&self, file: &RepoPath, url: &[u8], when: When) -> Result<Judged, Error> {
         let Aim::Local(local) = aim(url, file, &self.params.site_root) else { return Ok(Judged::External) };
-        let Some(hit) = self.hit(&local)? else { return Ok(Judged::NoTarget) };
+        let Some(hit) = self.hit_or_stand_in(&local)? else { return Ok(Judged::NoTarget) };
+        let has_anchor = local.anchor.as_ref().is_some_and(|anchor| !anchor.is_empty());
         match &local.anchor {
+            _ if hit.sight == Sight::Elsewhere => Ok(Judged::Unknown),
+            _ if hit.sight == Sight::PageElsewhere && has_anchor => Ok(Judged::Unknown),
             Some(anchor) if !self.has_anchor(&hit, &local.query, anchor, when)? => Ok(Judged::NoAnchor(hit)),
             Some(_) | None => Ok(Judged::Right(hit)),
         }
     }
 
-    /// The target of a place, if it exists.
+    /// The target of a place, or the file that its site shows in its place.
+    fn hit_or_stand_in(&self, local: &Local) -> Result<Option<Hit>, Error> {
+        let hit = self.hit(local)?;
+        if hit.as_ref().is_some_and(|hit| hit.sight != Sight::Elsewhere) {
+            return Ok(hit);
+        }
+        for path in local.paths.iter().flat_map(|path| stand_ins(self, path)) {
+            if let Some(other) = self.at(&path, local.is_folder)?.filter(|other| other.sight != Sight::Elsewhere) {
+                return Ok(Some(other));
+            }
+        }
+        Ok(hit)
+    }
+
+    /// The target of a place, if it exists or may exist.
     pub(super) fn hit(&self, local: &Local) -> Result<Option<Hit>, Error> {
         for path in &local.paths {
             if let Some(hit) = self.at(path, local.is_folder)? {
@@ -109,9 +162,12 @@ impl<'a> Tree<'a> {
         Ok(None)
     }
 
-    /// The target of a path, if it exists.
+    /// The target of a path, if it exists or may exist.
     pub(super) fn at(&self, path: &str, is_folder: bool) -> Result<Option<Hit>, Error> {
-        let file = |path: String, is_linked: bool| Hit { page: Some(path.clone()), path, is_linked };
+        let file = |path: String, is_linked: bool| {
+            let sight = if is_linked { Sight::Linked } else { Sight::Here };
+            Hit { page: Some(path.clone()), path, sight }
+        };
         match self.kind(path)? {
             Some(Kind::Folder) => {
                 if let Some(hit) = self.folder(path)? {
@@ -126,22 +182,43 @@ impl<'a> Tree<'a> {
             None => {}
         }
         let extended = if path.is_empty() { Vec::new() } else { self.extended(path) };
-        for path in extended {
-            if let Some(kind) = self.kind(&path)?.filter(|kind| *kind != Kind::Folder) {
-                return Ok(Some(file(path, kind == Kind::Link)));
+        for path in &extended {
+            if let Some(kind) = self.kind(path)?.filter(|kind| *kind != Kind::Folder) {
+                return Ok(Some(file(path.clone(), kind == Kind::Link)));
+            }
+        }
+        for path in std::iter::once(path).chain(extended.iter().map(String::as_str)) {
+            if self.is_elsewhere(path)? {
+                return Ok(Some(Hit { path: path.to_owned(), page: None, sight: Sight::Elsewhere }));
             }
         }
         Ok(None)
     }
 
+    /// True if nothing is at a path, and another copy of the tree may have something there: a file that this checkout left out,
+    /// one of a submodule, or one that git ignores.
+    fn is_elsewhere(&self, path: &str) -> Result<bool, Error> {
+        if path.is_empty() || self.kind(path)?.is_some() {
+            return Ok(false);
+        }
+        let is_left_out = self.left_out.contains(path) || has_below(&self.left_out, path);
+        let is_ignored = || RepoPath::parse(path).is_ok_and(|path| self.ignored.cover(&path));
+        let parts = path.match_indices('/').map(|(at, _)| &path[..at]).chain([path]);
+        Ok(is_left_out || parts.into_iter().any(|part| self.submodules.contains(part)) || is_ignored())
+    }
+
     fn folder(&self, path: &str) -> Result<Option<Hit>, Error> {
         for page in self.fronts(path) {
             if let Some(kind) = self.kind(&page)?.filter(|kind| *kind != Kind::Folder) {
-                return Ok(Some(Hit { path: path.to_owned(), page: Some(page), is_linked: kind == Kind::Link }));
+                let sight = if kind == Kind::Link { Sight::Linked } else { Sight::Here };
+                return Ok(Some(Hit { path: path.to_owned(), page: Some(page), sight }));
+            }
+            if self.is_elsewhere(&page)? {
+                return Ok(Some(Hit { path: path.to_owned(), page: None, sight: Sight::PageElsewhere }));
             }
         }
         let is_target = self.params.index.as_ref().is_none_or(Vec::is_empty);
-        Ok(is_target.then(|| Hit { path: path.to_owned(), page: None, is_linked: false }))
+        Ok(is_target.then(|| Hit { path: path.to_owned(), page: None, sight: Sight::Here }))
     }
 
     fn indexes(&self) -> Vec<&str> {
@@ -153,7 +230,7 @@ impl<'a> Tree<'a> {
 
     /// The kind of a path; none if nothing is there.
     fn kind(&self, path: &str) -> Result<Option<Kind>, Error> {
-        if path.is_empty() {
+        if path.is_empty() || has_below(&self.entries, path) {
             return Ok(Some(Kind::Folder));
         }
         let Ok(name) = RepoPath::parse(path) else { return Ok(None) };
@@ -187,7 +264,8 @@ impl<'a> Tree<'a> {
 
     /// True if a target gives an anchor, or is none whose anchors are known.
     pub(super) fn has_anchor(&self, hit: &Hit, query: &str, anchor: &str, when: When) -> Result<bool, Error> {
-        if anchor.is_empty() || anchor.eq_ignore_ascii_case("top") || hit.is_linked {
+        let is_seen = hit.sight == Sight::Here && hit.page.as_ref().is_none_or(|page| self.entries.contains(page));
+        if anchor.is_empty() || anchor.eq_ignore_ascii_case("top") || !is_seen {
             return Ok(true);
         }
         if NOTES.iter().any(|begin| anchor.starts_with(begin)) {
@@ -248,5 +326,31 @@ impl<'a> Tree<'a> {
     /// The files and folders that a path may stand for, in order.
     pub(super) fn spellings(&self, path: &str) -> Vec<String> {
         [vec![path.to_owned()], self.fronts(path), self.extended(path)].concat()
+    }
+}
+
+/// True if one of the paths is below a folder.
+fn has_below(paths: &BTreeSet<String>, folder: &str) -> bool {
+    let below = format!("{folder}/");
+    paths.range(below.clone()..).next().is_some_and(|path| path.starts_with(&below))
+}
+
+impl Surroundings for Tree<'_> {
+    fn sites(&self) -> &BTreeMap<String, String> {
+        &self.sites
+    }
+
+    fn text(&self, path: &str) -> String {
+        let content =
+            RepoPath::parse(path).ok().and_then(|path| self.ctx.view.read_within(&path, LONGEST).ok().flatten());
+        content.map(|content| String::from_utf8_lossy(&content.bytes).into_owned()).unwrap_or_default()
+    }
+
+    fn joint(&self) -> &[String] {
+        &self.params.site_root
+    }
+
+    fn is_folder(&self, path: &str) -> bool {
+        has_below(&self.entries, path)
     }
 }

@@ -1,0 +1,270 @@
+//! The documentation that a file belongs to, and the file that a site shows in place of a page that is not translated. Both are
+//! told by the configuration files around a path.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
+
+use regex::Regex;
+
+use super::aim::joined;
+
+/// A folder of one language or version.
+static EDITION: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?:[a-z]{2}(?:[-_][A-Za-z]{2,4})?|(?:version-|v)?\d[^A-Za-z]*)$"));
+/// A configuration file of a site, by its path below the site's folder.
+static SITE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?:mkdocs\.y.*|book\.toml|(?:docusaurus\.|astro\.|\.vitepress/)config\..*|hugo\..*)$"));
+/// The folder of a translated plugin of Docusaurus, with its instance.
+static PLUGIN: LazyLock<Regex> = LazyLock::new(|| pattern(r"^docusaurus-plugin-content-(docs|blog|pages)(?:-(.+))?$"));
+/// The configuration that another one of MkDocs begins with.
+static INHERIT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(?m)^INHERIT\s*:\s*["']?([^"'\s#]+)"#));
+/// The folder of pages in the configuration of MkDocs.
+static PAGES: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(?m)^docs_dir\s*:\s*["']?([^"'\s#]+)"#));
+/// The main language of Hugo.
+static MAIN: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(?m)^defaultContentLanguage\s*[:=]\s*["']?([A-Za-z_-]+)"#));
+/// The folder of documents in the configuration of Docusaurus.
+static FOLDER: LazyLock<Regex> = LazyLock::new(|| pattern(r#"\bpath["']?\s*:\s*["']([^"']+)["']"#));
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is valid")
+}
+
+/// The files around a path.
+pub(super) trait Surroundings {
+    /// The folders of sites, each with the name of its configuration.
+    fn sites(&self) -> &BTreeMap<String, String>;
+    /// The text of a file.
+    fn text(&self, path: &str) -> String;
+    /// The folders that the parameters join to one site.
+    fn joint(&self) -> &[String];
+    /// True for a folder with entries.
+    fn is_folder(&self, path: &str) -> bool;
+}
+
+/// True if a name or a content is no reason for a link from a file to a target: it belongs to another documentation, language or
+/// version.
+pub(super) fn are_apart(around: &dyn Surroundings, file: &str, target: &str) -> bool {
+    let editions = |path: &str| {
+        let parts: Vec<&str> = path.split('/').collect();
+        parts[..parts.len() - 1]
+            .iter()
+            .filter(|part| EDITION.is_match(part))
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
+    let own = editions(file);
+    let folders = around.joint().iter().filter_map(|folder| joined("", folder)).filter(|folder| !folder.is_empty());
+    let folders: Vec<String> = folders.map(|folder| folder + "/").collect();
+    let is_joint = |path: &str| folders.iter().any(|folder| path.starts_with(folder));
+    let is_loose = !file.contains('/') && nearest(around, target).is_none();
+    let is_one =
+        is_loose || is_joint(file) && is_joint(target) || documentation(around, file) == documentation(around, target);
+    !is_one || editions(target).iter().any(|edition| !own.contains(edition))
+}
+
+/// The folder of the nearest site of a file, below the workspace.
+fn nearest<'p>(around: &dyn Surroundings, path: &'p str) -> Option<&'p str> {
+    path.rmatch_indices('/').map(|(end, _)| &path[..end]).find(|folder| around.sites().contains_key(*folder))
+}
+
+/// The folder of the documentation of a file: that of its nearest site, else the first one.
+fn documentation<'p>(around: &dyn Surroundings, path: &'p str) -> &'p str {
+    nearest(around, path).or_else(|| Some(path.split_once('/')?.0)).unwrap_or_default()
+}
+
+/// The folders of sites among some files, each with the name of its configuration.
+pub(super) fn sites(files: &BTreeSet<String>) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for path in files {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let (folder, name) = match folder.strip_suffix(".vitepress") {
+            Some(above) => (above.trim_end_matches('/'), format!(".vitepress/{name}")),
+            None => (folder, name.to_owned()),
+        };
+        let content = below(folder, "content/");
+        let has_content = || files.range(content.clone()..).next().is_some_and(|path| path.starts_with(&content));
+        if SITE.is_match(&name) || name == "config.toml" && has_content() {
+            found.entry(folder.to_owned()).or_insert(name);
+        }
+    }
+    found
+}
+
+/// The paths of which a site shows the first one that exists where a page of a translation is missing.
+pub(super) fn stand_ins(around: &dyn Surroundings, path: &str) -> Vec<String> {
+    let parts: Vec<&str> = path.split('/').collect();
+    let mut found = Vec::new();
+    for at in 0..parts.len().saturating_sub(1) {
+        let (site, part, rest) = (parts[..at].join("/"), parts[at], parts[at + 1..].join("/"));
+        let next = parts.get(at + 1).copied().unwrap_or_default();
+        let is_edition = EDITION.is_match(part);
+        if is_edition {
+            found.extend(inherited(around, &below(&site, part)).map(|base| below(&base, &rest)));
+        }
+        if part == "content" && EDITION.is_match(next) {
+            found.extend(
+                main_of(around, &site, next)
+                    .map(|main| [below(&site, part), main, parts[at + 2..].join("/")].join("/")),
+            );
+        }
+        if part == "i18n" && at + 3 < parts.len() {
+            found.extend(translated(around, &site, &parts[at + 2..]));
+        }
+    }
+    found
+}
+
+/// The folder of the site that the configuration of another language's site inherits. If it has none, that of its only sibling that
+/// inherits none.
+fn inherited(around: &dyn Surroundings, site: &str) -> Option<String> {
+    let is_language = |folder: &str| EDITION.is_match(folder.rsplit('/').next().unwrap_or_default());
+    let above = |path: &str| path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
+    let Some(name) = around.sites().get(site) else {
+        let is_sibling = |other: &&String| above(other) == above(site) && is_language(other);
+        let inherits_none = |other: &&String| {
+            around.sites().get(*other).is_some_and(|name| !INHERIT.is_match(&around.text(&below(other, name))))
+        };
+        let mut siblings = around.sites().keys().filter(is_sibling).filter(inherits_none);
+        let only = siblings.next().filter(|_| siblings.next().is_none())?;
+        let name = around.sites().get(only).filter(|name| name.starts_with("mkdocs"))?;
+        let text = around.text(&below(only, name));
+        let pages = PAGES.captures(&text).and_then(|found| found.get(1)).map_or("docs", |pages| pages.as_str());
+        return around.is_folder(&below(site, pages)).then(|| only.clone());
+    };
+    let text = Some(name).filter(|name| name.starts_with("mkdocs")).map(|name| around.text(&below(site, name)))?;
+    let base = above(&joined(site, INHERIT.captures(&text)?.get(1)?.as_str())?);
+    (is_language(&base) && base != site).then_some(base)
+}
+
+/// The main language of a site of Hugo, if it is another one and has a folder.
+fn main_of(around: &dyn Surroundings, site: &str, language: &str) -> Option<String> {
+    let name = around.sites().get(site).filter(|name| name.starts_with("hugo.") || *name == "config.toml")?;
+    let text = around.text(&below(site, name));
+    let main = MAIN.captures(&text).and_then(|found| found.get(1)).map_or("en", |main| main.as_str()).to_owned();
+    (main != language && around.is_folder(&below(site, &format!("content/{main}")))).then_some(main)
+}
+
+/// The paths of which a file below `i18n/LANGUAGE` of Docusaurus is the translation.
+fn translated(around: &dyn Surroundings, site: &str, parts: &[&str]) -> Vec<String> {
+    let Some(name) = around.sites().get(site).filter(|name| name.starts_with("docusaurus")) else {
+        return Vec::new();
+    };
+    let Some(plugin) = PLUGIN.captures(parts[0]) else { return Vec::new() };
+    let instance = plugin.get(2).map(|instance| instance.as_str());
+    let rest = |from: usize| parts[from..].join("/");
+    match (&plugin[1], parts.get(1).copied().unwrap_or_default()) {
+        ("docs", "current") => {
+            let text = around.text(&below(site, name));
+            let folders = FOLDER.captures_iter(&text).filter_map(|found| joined(site, &found[1]));
+            let own = below(site, instance.unwrap_or("docs"));
+            folders.chain([own]).map(|folder| below(&folder, &rest(2))).collect()
+        }
+        ("docs", version) => {
+            let versions = instance.map_or_else(|| "versioned_docs".to_owned(), |own| format!("{own}_versioned_docs"));
+            vec![below(site, &[&versions, version, &rest(2)].join("/"))]
+        }
+        ("blog", _) => vec![below(site, &[instance.unwrap_or("blog"), &rest(1)].join("/"))],
+        (_, _) => vec![below(site, &[instance.unwrap_or("src/pages"), &rest(1)].join("/"))],
+    }
+}
+
+fn below(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Files(BTreeMap<String, String>);
+
+    impl Files {
+        fn of(files: &[(&str, &str)]) -> Self {
+            Files(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect())
+        }
+    }
+
+    impl Surroundings for (Files, BTreeMap<String, String>) {
+        fn sites(&self) -> &BTreeMap<String, String> {
+            &self.1
+        }
+
+        fn text(&self, path: &str) -> String {
+            self.0.0.get(path).cloned().unwrap_or_default()
+        }
+
+        fn joint(&self) -> &[String] {
+            &[]
+        }
+
+        fn is_folder(&self, path: &str) -> bool {
+            self.0.0.keys().any(|file| file.starts_with(&format!("{path}/")))
+        }
+    }
+
+    fn around(files: &[(&str, &str)]) -> (Files, BTreeMap<String, String>) {
+        let files = Files::of(files);
+        let sites = sites(&files.0.keys().cloned().collect());
+        (files, sites)
+    }
+
+    #[test]
+    fn a_page_that_is_not_translated_is_that_of_the_main_language() {
+        let inherits = ("docs/de/mkdocs.yml", "site_name: x\nINHERIT: ../en/mkdocs.yml\n");
+        let hugo = ("web/config.toml", "title = 'x'\ndefaultContentLanguage = 'fr'\n");
+        let plugin = "i18n/de/docusaurus-plugin-content-";
+        let config = ("docusaurus.config.js", "presets: [{docs: {path: 'manual'}}]");
+        for (files, missing, expected) in [
+            (&[inherits, ("docs/en/mkdocs.yml", "")][..], "docs/de/docs/a/b.md", &["docs/en/docs/a/b.md"][..]),
+            (&[("docs/de/mkdocs.yml", "")], "docs/de/docs/a.md", &[]),
+            (&[("docs/en/mkdocs.yml", ""), ("docs/de/docs/a.md", "")], "docs/de/docs/b.md", &["docs/en/docs/b.md"]),
+            (&[("docs/en/mkdocs.yml", ""), ("docs/de/a.md", "")], "docs/de/docs/b.md", &[]),
+            (
+                &[
+                    ("docs/en/mkdocs.yml", ""),
+                    ("docs/hi/mkdocs.yml", "INHERIT: ../en/x.yml"),
+                    ("docs/de/docs/a.md", ""),
+                ],
+                "docs/de/docs/b.md",
+                &["docs/en/docs/b.md"],
+            ),
+            (
+                &[("docs/en/mkdocs.yml", ""), ("docs/ja/mkdocs.yml", ""), ("docs/de/docs/a.md", "")],
+                "docs/de/docs/b.md",
+                &[],
+            ),
+            (&[("a/mkdocs.yml", "INHERIT: ../b/mkdocs.yml")], "a/docs/x.md", &[]),
+            (&[hugo, ("web/content/fr/a.md", "")], "web/content/de/b.md", &["web/content/fr/b.md"]),
+            (&[hugo, ("web/content/fr/a.md", "")], "web/content/fr/b.md", &[]),
+            (&[("web/content/fr/a.md", "")], "web/content/de/b.md", &[]),
+            (&[config], &format!("{plugin}docs/current/x/b.md"), &["manual/x/b.md", "docs/x/b.md"]),
+            (&[config], &format!("{plugin}docs-api/version-2/b.md"), &["api_versioned_docs/version-2/b.md"]),
+            (&[config], &format!("{plugin}pages/b.md"), &["src/pages/b.md"]),
+            (&[], &format!("{plugin}pages/b.md"), &[]),
+        ] {
+            assert_eq!(stand_ins(&around(files), missing), expected, "{missing}");
+        }
+    }
+
+    #[test]
+    fn sites_languages_and_versions_are_apart() {
+        let around =
+            around(&[("docs/en/mkdocs.yml", ""), ("docs/de/mkdocs.yml", ""), ("site/.vitepress/config.ts", "")]);
+        for (file, target, expected) in [
+            ("docs/en/docs/a.md", "docs/en/docs/x/b.md", false),
+            ("docs/en/docs/a.md", "docs/de/docs/b.md", true),
+            ("docs/a.md", "docs/b/c.md", false),
+            ("site/a.md", "site/x/b.md", false),
+            ("README.md", "docs/b.md", false),
+            ("README.md", "site/b.md", true),
+            ("docs/b.md", "README.md", true),
+            ("src/a/de/x.md", "src/a/img/y.png", false),
+            ("src/v1.0/x.md", "src/v2.0/y.md", true),
+            ("src/index.md", "src/pt-BR/y.md", true),
+        ] {
+            assert_eq!(are_apart(&around, file, target), expected, "{file} {target}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Links in repositories with several documentations: translations that fall back to their main language, and names that several
+//! documentations share.
+
+use serde_json::{Value, json};
+
+use crate::support::site::Site;
+
+const INHERITS: (&str, &str) = ("docs/de/mkdocs.yml", "INHERIT: ../en/mkdocs.yml\n");
+const DOCUSAURUS: (&str, &str) =
+    ("web/docusaurus.config.js", "module.exports = { presets: [['classic', { docs: { path: '../docs' } }]] };\n");
+
+fn site(files: &[(&str, &str)]) -> Site {
+    let site = Site::empty();
+    site.git(&["init", "-q", "-b", "main"]);
+    files.iter().for_each(|(name, text)| site.write(name, text));
+    site.commit();
+    site
+}
+
+/// Repairs the links of the tree; the count of broken ones, and the reason and candidates of each that is left.
+fn repaired(site: &Site) -> (Value, Vec<(String, Value)>) {
+    let ran = site.adapt("intra_repo_link_fixer", "apply", "**/*.md", &json!({"unresolved": "list"}));
+    assert_eq!(ran.code, 0, "{} {}", ran.stdout, ran.stderr);
+    let output: Value = serde_json::from_str(&ran.stdout).expect("it is JSON");
+    let left = site.findings();
+    let left =
+        left.iter().map(|found| (found["reason"].as_str().unwrap_or_default().to_owned(), found["candidates"].clone()));
+    (output["baseline"]["links_broken"].clone(), left.collect())
+}
+
+#[test]
+fn a_link_to_a_page_that_is_not_translated_is_right() {
+    let plugin = "web/i18n/de/docusaurus-plugin-content-docs";
+    for (files, page) in [
+        (
+            &[INHERITS, ("docs/en/mkdocs.yml", "site_name: x\n"), ("docs/en/docs/a/b.md", "# B\n")][..],
+            "docs/de/docs/a/p.md",
+        ),
+        (&[("docs/en/mkdocs.yml", ""), ("docs/en/docs/a/b.md", "# B\n")], "docs/de/docs/a/p.md"),
+        (&[("hugo.toml", "defaultContentLanguage = \"fr\"\n"), ("content/fr/a/b.md", "# B\n")], "content/de/a/p.md"),
+        (&[("web/hugo.yaml", "title: x\n"), ("web/content/en/a/b.md", "# B\n")], "web/content/pt-br/a/p.md"),
+        (&[("config.toml", "title = 'x'\n"), ("content/en/b.md", "# B\n")], "content/de/p.md"),
+        (&[DOCUSAURUS, ("docs/a/b.md", "# B\n")], &format!("{plugin}/current/a/p.md")),
+        (&[DOCUSAURUS, ("web/docs/b.md", "# B\n")], &format!("{plugin}/current/p.md")),
+        (&[DOCUSAURUS, ("web/versioned_docs/version-2/b.md", "# B\n")], &format!("{plugin}/version-2/p.md")),
+        (&[DOCUSAURUS, ("web/sdk/b.md", "# B\n")], &format!("{plugin}-sdk/current/p.md")),
+        (&[DOCUSAURUS, ("web/blog/b.md", "# B\n")], "web/i18n/de/docusaurus-plugin-content-blog/p.md"),
+        (&[DOCUSAURUS, ("web/src/pages/b.md", "# B\n")], "web/i18n/de/docusaurus-plugin-content-pages/p.md"),
+    ] {
+        let site = site(&[files, &[(page, "[b](b.md) [c](b.md#b)\n")]].concat());
+        let before = site.tree();
+        assert_eq!(repaired(&site), (json!(0), Vec::new()), "{page}");
+        assert!(site.tree() == before);
+        site.write(page, "[b](b.md#c)\n");
+        let (broken, left) = repaired(&site);
+        assert_eq!((broken, left.len()), (json!(1), 1), "the anchor is that of the page that stands in: {page}");
+    }
+}
+
+/// Without a sign that one documentation stands in for another, a missing page is missing.
+#[test]
+fn only_translations_of_a_known_site_fall_back() {
+    for (files, page) in [
+        (&[("docs/en/docs/b.md", "# B\n")][..], "docs/de/docs/p.md"),
+        (&[("docs/de/mkdocs.yml", "site_name: x\n"), ("docs/en/docs/b.md", "# B\n")], "docs/de/docs/p.md"),
+        (&[("one/mkdocs.yml", "INHERIT: ../two/mkdocs.yml\n"), ("two/docs/b.md", "# B\n")], "one/docs/p.md"),
+        (&[("content/en/b.md", "# B\n")], "content/de/p.md"),
+        (&[("hugo.toml", ""), ("content/fr/b.md", "# B\n")], "content/de/p.md"),
+        (&[("hugo.toml", ""), ("content/en/b.md", "# B\n")], "content/guides/p.md"),
+        (&[("web/docs/b.md", "# B\n")], "web/i18n/de/docusaurus-plugin-content-docs/current/p.md"),
+        (&[DOCUSAURUS, ("web/docs/b.md", "# B\n")], "web/i18n/de/docusaurus-plugin-content-docs/version-1/p.md"),
+    ] {
+        let site = site(&[files, &[(page, "[b](b.md)\n")]].concat());
+        assert_eq!(repaired(&site).0, 1, "{page}");
+    }
+}
+
+#[test]
+fn a_name_is_no_reason_to_leave_a_documentation() {
+    for (files, page, is_repaired) in [
+        (&[("docs/en/docs/x/setup_of_it.md", "")][..], "docs/en/docs/p.md", true),
+        (&[("docs/en/docs/x/setup_of_it.md", "")], "docs/de/docs/p.md", false),
+        (&[("docs/en/docs/x/setup_of_it.md", "")], "docs/p.md", false),
+        (&[("docs/setup_of_it.md", "")], "docs/de/docs/p.md", true),
+        (&[INHERITS, ("docs/setup_of_it.md", "")], "docs/de/docs/p.md", false),
+        (&[("book.toml", ""), ("src/x/setup_of_it.md", "")], "src/p.md", true),
+        (&[("src/x/setup_of_it.md", "")], "docs/p.md", false),
+        (&[("guide/book.toml", ""), ("guide/src/setup_of_it.md", "")], "guide/p.md", true),
+        (&[("guide/book.toml", ""), ("guide/src/setup_of_it.md", "")], "guide2/p.md", false),
+        (&[("docs/v1.0/setup_of_it.md", "")], "docs/v2.0/p.md", false),
+        (&[("docs/.vitepress/config.mts", ""), ("docs/x/setup_of_it.md", "")], "docs/p.md", true),
+        (
+            &[("packages/a/docs/.vitepress/config.mts", ""), ("packages/b/setup_of_it.md", "")],
+            "packages/a/docs/p.md",
+            false,
+        ),
+    ] {
+        let site = site(&[files, &[(page, "[b](old/setup_of_it.md)\n")]].concat());
+        let (_, left) = repaired(&site);
+        match is_repaired {
+            true => assert_eq!(left, [], "{page}"),
+            false => {
+                let target = files.last().expect("there is one").0;
+                let reason = format!("`{target}` has its name, in another documentation root");
+                assert_eq!(left, [(reason, json!([target]))], "{page}");
+            }
+        }
+    }
+}
+
+/// History is evidence across documentations.
+#[test]
+fn a_move_to_another_documentation_is_followed() {
+    let site = site(&[("docs/a.md", "[b](b.md)\n"), ("docs/b.md", &"some words of it\n".repeat(9))]);
+    site.write("manual/c.md", "# C\n");
+    site.git(&["mv", "docs/b.md", "manual/b.md"]);
+    site.commit();
+    assert_eq!(repaired(&site).1, []);
+    assert_eq!(String::from_utf8_lossy(&site.read("docs/a.md")), "[b](../manual/b.md)\n");
+}
