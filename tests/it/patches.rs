@@ -237,3 +237,44 @@ fn a_patch_reaches_nothing_that_no_run_may_write() {
         site.tree() == before && !site.path("../outside").exists() && !site.path(".git/hooks/post-commit").exists()
     );
 }
+
+#[test]
+fn recount_mends_a_last_line_without_a_line_feed() {
+    let site = site();
+    let cut = EDIT.trim_end();
+    let ran = site.nrv_with(&["apply", "--yes", "-"], cut).exits(1).says("`--recount`");
+    assert!(!ran.stderr.contains("would be `@@"), "{ran:?}");
+    site.nrv_with(&["apply", "--yes", "--recount", "-"], cut).exits(0).says("has no line feed at its end");
+    assert_eq!(site.read("x.txt"), b"one\nzwei\nthree\n");
+}
+
+/// Applies mails of `git format-patch` of commits without hunks, and compares with `git am`.
+#[test]
+fn mails_of_commits_without_hunks_apply_as_git_takes_them() {
+    let site = site();
+    site.write("empty.txt", "");
+    site.commit();
+    let start = site.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    site.mode("x.txt", 0o755);
+    site.commit();
+    site.write("new.txt", "");
+    site.commit();
+    site.git(&["mv", "m.txt", "n.txt"]);
+    site.commit();
+    site.git(&["rm", "-q", "empty.txt"]);
+    site.commit();
+    let after = site.tree();
+    for more in [&[][..], &["--no-stat"], &["--signature=a team\nand its town"], &["--full-index", "--binary"]] {
+        let mails = site.git(&[&["format-patch", "--stdout"], more, &[&*start]].concat());
+        for mails in [mails.clone(), mails.replace('\n', "\r\n")] {
+            site.git(&["reset", "-q", "--hard", &start]);
+            site.nrv_with(&["apply", "--yes", "-"], &mails).exits(0).says("5 files changed");
+            assert!(site.tree() == after, "{more:?}");
+            site.git(&["reset", "-q", "--hard", &start]);
+            site.git(&["clean", "-qfd"]);
+            site.write("../mails.mbox", &mails);
+            site.git(&["am", "-q", "../mails.mbox"]);
+            assert!(site.tree() == after, "{more:?}");
+        }
+    }
+}

@@ -106,11 +106,12 @@ pub(super) fn is_alike(line: &[u8]) -> bool {
     matches!(line.first(), Some(b' ' | b'+' | b'-' | b'\\' | b'\n')) || line == b"\r\n"
 }
 
-/// The end of a mail: two dashes, and the version of the program that made it.
+/// The end of a mail: two dashes, and a signature up to an empty line, such as the version of the program that made it.
 pub(super) fn is_signature(text: &Text, at: usize) -> bool {
+    let mut signature = (at + 1..text.len()).map(|at| text.line(at)).take_while(|line| !line.trim_ascii().is_empty());
     matches!(text.line(at), b"-- \n" | b"--\n" | b"-- \r\n" | b"--\r\n")
         && !is_alike(text.line(at + 1))
-        && text.line(at + 2).trim_ascii().is_empty()
+        && signature.all(|line| !is_alike(line) && !line.starts_with(b"@@"))
 }
 
 /// A hunk under way.
@@ -206,6 +207,13 @@ impl Reader<'_> {
             Body::Mark | Body::Other => format!("line {} is none of its lines: `{}`", next + 1, show(line)),
         };
         let found = ranges(self.old.start, self.new.start, counts);
+        let is_counted = (counts.old, counts.new) == (self.old.count, self.new.count);
+        let hint = match is_counted {
+            true => "end the diff with a line feed; `--recount` and `nrv.diff.repair` add it".to_owned(),
+            false => format!(
+                "the lines that are there would be `{found}`; complete the hunk, or let `nrv.diff.repair` count again"
+            ),
+        };
         let says = format!(
             "hunk {} (line {} of the diff) says -{},{} +{},{}, but",
             self.number,
@@ -219,10 +227,8 @@ impl Reader<'_> {
             .detail("hunk", self.number)
             .detail("line", at + 1)
             .detail("expected", show(self.text.line(at)))
-            .detail("found", found.clone())
-            .hint(format!(
-                "the lines that are there would be `{found}`; complete the hunk, or let `nrv.diff.repair` count again"
-            ))
+            .detail("found", found)
+            .hint(hint)
     }
 }
 

@@ -209,6 +209,8 @@ pub(super) fn path(at: usize, name: &[u8]) -> Result<RepoPath, Error> {
 pub(super) fn git_line(line: &[u8], strip: Strip) -> (usize, Option<Vec<u8>>) {
     let rest = line.strip_prefix(b"diff --git ").unwrap_or(line);
     let rest = rest.strip_suffix(b"\n").unwrap_or(rest);
+    // Git quotes a name that ends so: it is the end of a line in a mail.
+    let rest = rest.strip_suffix(b"\r").unwrap_or(rest);
     let level = match strip {
         Strip::Exactly(level) => level,
         Strip::Guess => {

@@ -3,7 +3,7 @@
 use super::{
     ParseOptions, Prose, body, header,
     patch::{FilePatch, Hunk, Operation, Patch},
-    text::{Text, lines, malformed, show},
+    text::{Text, finished, lines, malformed, show},
 };
 use crate::error::{Code, Error};
 
@@ -15,8 +15,9 @@ pub(super) struct Read {
 
 /// Reads a patch. A patch that `git apply` refuses is refused, and so is a possible change that it would skip.
 pub(super) fn read(text: &[u8], options: &ParseOptions) -> Result<Read, Error> {
-    let text = Text::new(text);
-    let mut parser = Parser { text: &text, options, at: 0, skipped: Vec::new() };
+    let whole = finished(text).filter(|_| options.recount);
+    let text = Text::new(whole.as_deref().unwrap_or(text));
+    let mut parser = Parser { text: &text, options, at: 0, skipped: Vec::new(), is_mended: whole.is_some() };
     let mut files = Vec::new();
     while let Some(header) = parser.find_header()? {
         files.push(parser.file(header)?);
@@ -36,6 +37,8 @@ struct Parser<'a> {
     at: usize,
     /// Lines that belong to no part, except empty ones.
     skipped: Vec<usize>,
+    /// True if its last line got a line feed.
+    is_mended: bool,
 }
 
 /// A header and its first line.
@@ -97,7 +100,12 @@ impl Parser<'_> {
     }
 
     fn warnings(&self) -> Vec<String> {
-        let (Some(first), Some(last)) = (self.skipped.first(), self.skipped.last()) else { return Vec::new() };
+        let end = self.text.len();
+        let mut warnings = Vec::new();
+        if self.is_mended && self.skipped.last().is_none_or(|last| last + 1 < end) {
+            warnings.push(format!("line {end} of the diff has no line feed at its end, and was read as if it had one"));
+        }
+        let (Some(first), Some(last)) = (self.skipped.first(), self.skipped.last()) else { return warnings };
         let count = lines(self.skipped.len());
         let shown = show(self.text.line(*first));
         let place = if first == last {
@@ -105,7 +113,8 @@ impl Parser<'_> {
         } else {
             format!("between lines {} and {}", first + 1, last + 1)
         };
-        vec![format!("{count} that are no part of a diff were skipped, {place}: `{shown}`")]
+        warnings.push(format!("{count} that are no part of a diff were skipped, {place}: `{shown}`"));
+        warnings
     }
 
     /// Reads the hunks that follow a header.
@@ -165,7 +174,8 @@ impl Parser<'_> {
         if is_binary(next) {
             return Err(binary(self.text, self.at, Some(part)));
         }
-        if body::is_alike(next) && !is_preamble(next) && !self.text.has_names(self.at) {
+        let is_over = is_preamble(next) || self.text.has_names(self.at) || body::is_signature(self.text, self.at);
+        if body::is_alike(next) && !is_over {
             let what = format!("follows the header of `{}` and looks like a line of a hunk", part.path());
             return Err(malformed(self.text, self.at, &what).hint(HUNK_HINT));
         }

@@ -208,3 +208,46 @@ fn errors_of_malformed_diffs_are_invalid_input_with_their_line() {
     let error = parse(b"--- /etc/x\n+++ /etc/x\n@@ -1 +1 @@\n-a\n+b\n", &ParseOptions::default()).unwrap_err();
     assert_eq!((error.code(), &error.details()["line"]), (Code::InvalidPath, &serde_json::json!(1)));
 }
+
+#[test]
+fn recount_mends_the_last_line() {
+    let options = ParseOptions { recount: true, ..ParseOptions::default() };
+    for (hunk, last) in [
+        ("@@ -1,2 +1,2 @@\n-a\n+b\n c", " c\n"),
+        ("@@ -1 +1 @@\n-a\n+b", "+b\n"),
+        ("@@ -1,2 +1,2 @@\r\n-a\r\n+b\r\n c", " c\r\n"),
+        ("@@ -1,2 +1,2 @@\n-a\n+b\n c\r", " c\r\n"),
+    ] {
+        let patch = parse(format!("--- a/x\n+++ b/x\n{hunk}").as_bytes(), &options).unwrap();
+        assert_eq!(patch.files[0].hunks[0].lines().last().unwrap().1, &last.as_bytes()[1..]);
+        assert!(patch.warnings[0].contains("has no line feed at its end"), "{:?}", patch.warnings);
+    }
+    let text = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b";
+    let error = parse(text.as_bytes(), &ParseOptions::default()).unwrap_err();
+    let hint = error.hint_text().unwrap();
+    assert!(hint.contains("`--recount`") && !hint.contains("@@"), "{hint}");
+    let prose = ParseOptions { prose: Prose::Skip, ..options };
+    assert_eq!(parse(format!("{text}\n\nDone").as_bytes(), &prose).unwrap().warnings.len(), 1);
+}
+
+#[test]
+fn a_mail_may_end_after_a_part_without_hunks() {
+    let options = ParseOptions { prose: Prose::Skip, ..ParseOptions::default() };
+    let mode = "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n";
+    let empty = "diff --git a/y b/y\nnew file mode 100644\nindex 0000000..e69de29\n";
+    let moved = "diff --git a/x b/z\nsimilarity index 100%\nrename from x\nrename to z\n";
+    for part in [mode, empty, moved] {
+        for end in ["-- \n2.47.3\n", "--\n2.47.3\n\n", "-- \nA team\nand its town\n\n", "-- \n"] {
+            let mail = format!("Subject: [PATCH] x\n\n---\n x | 0\n\n{part}{end}");
+            assert_eq!(parse(mail.as_bytes(), &options).unwrap().files.len(), 1, "{mail}");
+            assert_eq!(parse(mail.replace('\n', "\r\n").as_bytes(), &options).unwrap().files.len(), 1, "{mail}");
+            let two = format!("{mail}\nFrom 0 Mon Sep 17 00:00:00 2001\n{mail}");
+            let found = parse(two.as_bytes(), &options);
+            // An empty line may be one of a hunk.
+            assert!(found.map_or(end == "-- \n", |patch| patch.files.len() == 2), "{two}");
+        }
+        for lost in ["-- \n-a\n+b\n", "-a\n+b\n", "-- \n@@ -1 +1 @@\n-a\n+b\n"] {
+            assert!(parse(format!("{part}{lost}").as_bytes(), &options).is_err(), "{lost}");
+        }
+    }
+}

@@ -51,6 +51,14 @@ impl Text {
     }
 }
 
+/// The text with a line feed after its last line, in the manner of the line before; none if it has one.
+pub(super) fn finished(bytes: &[u8]) -> Option<Vec<u8>> {
+    let last = bytes.last().filter(|last| **last != b'\n')?;
+    let start = memchr::memrchr(b'\n', bytes).map_or(0, |end| end + 1);
+    let has_return = *last == b'\r' || !bytes[..start].ends_with(b"\r\n");
+    Some([bytes, if has_return { &b"\n"[..] } else { b"\r\n" }].concat())
+}
+
 /// An error about a line of the diff, which it shows.
 pub(super) fn malformed(text: &Text, at: usize, what: &str) -> Error {
     let shown = show(text.line(at));
