@@ -11,8 +11,8 @@ fuzz_target!(|input: (&[u8], &[u8])| {
         let parts = diff::parse(text, &options).map(|patch| patch.files).unwrap_or_default();
         parts.iter().for_each(|part| apply(part, file));
     }
-    if let Ok(repaired) = diff::repair(text) {
-        let again = diff::repair(&repaired.text).expect("what is repaired is good");
+    if let Ok(repaired) = diff::repair(text, None) {
+        let again = diff::repair(&repaired.text, None).expect("what is repaired is good");
         assert_eq!((again.text, again.repairs.len()), (repaired.text, 0));
     }
 });

@@ -25,7 +25,7 @@ pub use self::{
     graph::check_nodes,
     mcp::{call_name, tool_of_call},
     node::{Needs, Node, NodeState, Work},
-    patch::{Blob, NamedPatch, PlannedFile, Strategy},
+    patch::{Blob, LineEnds, NamedPatch, PlannedFile, Strategy},
     run::Run,
     search::Search,
     touches::{Asked, Made, Touches, Used},
@@ -108,11 +108,14 @@ pub enum Call {
         /// The mode: a dry run, a write, or a write with backups.
         #[serde(default)]
         strategy: Strategy,
+        /// The line ends of its lines.
+        #[serde(default, skip_serializing_if = "LineEnds::is_diff")]
+        line_ends: LineEnds,
     },
     /// Applies the diffs of a plan in their order, all or none.
     #[serde(rename = "apply.plan")]
     ApplyPlan {
-        /// `{"diffs": [{"path", "checksum"?, "unified_diff" | "unified_diff_b64"}], "post"?}`.
+        /// `{"diffs": [{"path", "checksum"?, "unified_diff" | "unified_diff_b64", "line_ends"?}], "post"?}`.
         plan: Value,
         /// The mode: a dry run, a write, or a write with backups.
         #[serde(default)]
@@ -177,6 +180,9 @@ pub enum Call {
         /// The mode: a dry run, a write, or a write with backups.
         #[serde(default)]
         strategy: Strategy,
+        /// The line ends of its lines.
+        #[serde(default, skip_serializing_if = "LineEnds::is_diff")]
+        line_ends: LineEnds,
     },
     /// Makes exactly the change that was planned: every file from one known content to another.
     #[serde(rename = "apply.planned")]

@@ -190,13 +190,13 @@ impl Toolkit {
 
     /// Applies a patch of one or several files; returns an outcome for each file, in the patch's order.
     pub fn apply_patch(&self, patch: &[u8], options: &ApplyOptions<'_>) -> Result<Vec<ApplyOutcome>, ApplyError> {
-        let ApplyOptions { strategy, strict, recount, reverse, strip } = *options;
+        let ApplyOptions { strategy, strict, recount, reverse, strip, line_ends } = *options;
         let patches = vec![NamedPatch { name: "the patch".to_owned(), diff: Blob::new(patch.to_vec()) }];
         let written = written(strategy);
         self.run(
             "apply a patch",
             strategy,
-            Call::ApplyPatch { patches, strip, reverse, recount, strict, strategy: written },
+            Call::ApplyPatch { patches, strip, reverse, recount, strict, strategy: written, line_ends },
         )
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use base::{
-    call::{Call, Run, Strategy, call_name},
+    call::{Call, LineEnds, Run, Strategy, call_name},
     error::{Code, Error, nearest},
     micro::{self, By, Edit, definition},
 };
@@ -59,9 +59,9 @@ pub fn standard() -> Vec<Tool> {
         tool("apply_create", "Creates a file.", &["path", "text"], json!({"path": text(), "text": text()})),
         tool(
             "apply_diff",
-            "Applies a unified diff to a file.",
+            "Applies a unified diff to a file. Its lines get the line ends of the file, unless `line_ends` is `diff`.",
             &["path", "unified_diff"],
-            json!({"path": text(), "unified_diff": text()}),
+            json!({"path": text(), "unified_diff": text(), "line_ends": {"enum": ["diff", "file"], "default": "file"}}),
         ),
         tool(
             "exec_run",
@@ -143,6 +143,8 @@ pub fn call_of(name: &str, params: &Value) -> Result<Option<Call>, Error> {
             unified_diff_b64: None,
             checksum: text_of(params, "checksum"),
             strategy: Strategy::Write,
+            // A model reads and writes lines; it hardly sees how they end.
+            line_ends: if params["line_ends"] == "diff" { LineEnds::Diff } else { LineEnds::File },
         },
         "exec_run" => Call::ExecRun(Box::new(run_of(&texts("argv"), texts("writes"))?)),
         "dismiss_servitor" => Call::AgentDismiss { id: text("id") },

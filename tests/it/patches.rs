@@ -239,6 +239,35 @@ fn a_patch_reaches_nothing_that_no_run_may_write() {
 }
 
 #[test]
+fn a_diff_gets_the_line_ends_of_its_file_where_that_is_asked() {
+    let site = site();
+    site.write("x.txt", "one\r\ntwo\r\nthree\r\n");
+    site.write("y.txt", "one\r\ntwo\nthree\r\n");
+    site.commit();
+    let before = site.tree();
+    apply(&site, &["../edit.patch"]).exits(1).says("`--line-ends file`").says("`nrv.diff.repair`");
+    let mixed = EDIT.replace("x.txt", "y.txt");
+    site.nrv_with(&["apply", "--yes", "--line-ends", "file", "-"], &mixed).exits(1).says("line 2 ends in LF");
+    assert!(site.tree() == before);
+    let ran = apply(&site, &["--line-ends", "file", "--json", "../edit.patch"]).exits(0).json();
+    assert_eq!(site.read("x.txt"), b"one\r\nzwei\r\nthree\r\n");
+    let outcome = &ran["result"][0];
+    assert_eq!((&outcome["added"], &outcome["removed"]), (&json!(1), &json!(1)));
+    assert_eq!(outcome["warnings"], json!(["4 lines of the diff got the line ends of `x.txt`, CRLF"]));
+    // What was judged, and can be applied again, is the converted diff.
+    let patch = format!(".runs/{}/packs/t1/patch", ran["run"].as_str().unwrap());
+    let patch = String::from_utf8(site.read(&patch)).unwrap();
+    assert!(patch.contains("-two\r\n+zwei\r\n"), "{patch}");
+    site.nrv(&["replay", "last"]).exits(0);
+    apply(&site, &["--line-ends", "file", "-R", "../edit.patch", "--allow-dirty"]).exits(0);
+    assert!(site.tree() == before);
+    let plan = json!({"diffs": [{"path": "x.txt", "unified_diff": EDIT, "line_ends": "file"}]}).to_string();
+    site.nrv_with(&["apply", "--yes", "-"], &plan).exits(0);
+    assert_eq!(site.read("x.txt"), b"one\r\nzwei\r\nthree\r\n");
+    site.nrv_with(&["apply", "--yes", "--line-ends", "file", "-"], &plan).exits(2).says("means nothing for a plan");
+}
+
+#[test]
 fn recount_mends_a_last_line_without_a_line_feed() {
     let site = site();
     let cut = EDIT.trim_end();

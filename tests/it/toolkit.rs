@@ -8,7 +8,7 @@ use nrv::{
     Answer, Call, Code, Content, Context, Error, Event, Finished, Flags, Host, Options, Position, Question, Request,
     Silent, Sink, Toolkit, Workspace,
     base::{
-        call::{Blob, NamedPatch, PlannedFile, Strategy},
+        call::{Blob, LineEnds, NamedPatch, PlannedFile, Strategy},
         change::Stamp,
         diff::{self, Side},
         hash::Sha256,
@@ -230,6 +230,7 @@ fn patch() -> Call {
         recount: false,
         strict: false,
         strategy: Strategy::Write,
+        line_ends: LineEnds::Diff,
     }
 }
 

@@ -25,6 +25,24 @@ pub enum Strategy {
     WriteBackup(String),
 }
 
+/// The line ends that the lines of a diff get.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LineEnds {
+    /// Those that they have in the diff.
+    #[default]
+    Diff,
+    /// Those of their file. A file that mixes line ends is refused.
+    File,
+}
+
+impl LineEnds {
+    /// True for the line ends of the diff, which the wire form leaves out.
+    pub fn is_diff(&self) -> bool {
+        *self == LineEnds::Diff
+    }
+}
+
 /// A patch and its origin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

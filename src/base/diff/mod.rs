@@ -3,7 +3,7 @@
 //! Pure and deterministic: no time limit decides how good a diff is, so the same contents give the same bytes everywhere.
 //! Where git would guess, or silently skip a possible change, a diff is refused.
 //!
-//! - Parsing: `parse`, `header`, `name`, `body`, `text`, `repair`; the result is a `patch`.
+//! - Parsing: `parse`, `header`, `name`, `body`, `text`, `repair`, `line_ends`; the result is a `patch`.
 //! - Applying: `apply`, `place`, `reject`.
 //! - Rendering: `line`, `hunk`, `placed`.
 //! - Display: `split`, `risk`.
@@ -18,6 +18,7 @@ mod differential;
 mod header;
 mod hunk;
 mod line;
+mod line_ends;
 mod merge;
 #[cfg(test)]
 mod mutation;
@@ -40,7 +41,8 @@ mod size;
 mod split;
 mod text;
 
-use self::hunk::Hunks;
+use std::borrow::Cow;
+
 pub use self::{
     apply::{Patched, PlacedHunk},
     merge::{TakenBack, take_back},
@@ -52,6 +54,7 @@ pub use self::{
     size::{Lines, Stat},
     split::{Part, parts},
 };
+use self::{hunk::Hunks, line_ends::Converted};
 use crate::{
     change::Content,
     error::{Code, Error},
@@ -94,14 +97,25 @@ pub fn parse(text: &[u8], options: &ParseOptions) -> Result<Patch, Error> {
     parse::read(text, options).map(|read| read.patch)
 }
 
-/// Repairs the form of a diff: wrong line counts, text and fences around it, context that has lost its space.
+/// Repairs the form of a diff: wrong line counts, text and fences around it, context that has lost its space. With the contents of
+/// its file, it gets the line ends of that file, too.
 ///
 /// A defect that only a guess could repair is an error.
-pub fn repair(text: &[u8]) -> Result<Repaired, Error> {
-    repair::repair(text)
+pub fn repair(text: &[u8], file: Option<&[u8]>) -> Result<Repaired, Error> {
+    repair::repair(text, file)
 }
 
 impl FilePatch {
+    /// The part with the line ends of its file, and a remark if that changes it.
+    ///
+    /// `patch_rejected` if the file has lines of both ends, or if the diff only changes the end of a line.
+    pub fn with_line_ends_of(&self, before: &[u8]) -> Result<(Cow<'_, Self>, Option<String>), Error> {
+        Ok(match line_ends::converted(self, before)? {
+            Some(Converted { part, remark, .. }) => (Cow::Owned(part), Some(remark)),
+            None => (Cow::Borrowed(self), None),
+        })
+    }
+
     /// Applies the part to its file: all of it, or nothing and `patch_rejected` gives the reason.
     ///
     /// `before` is the file that [`FilePatch::source`] names, after the parts before; none if it does not exist. The caller

@@ -2,9 +2,9 @@
 //! ones.
 
 use super::{
-    patch::{FilePatch, Operation},
+    patch::{FilePatch, Hunk, Operation},
     placer::{Placer, Wanted},
-    text::{SHOWN, lines, show},
+    text::{LineEnd, SHOWN, lines, show},
 };
 use crate::{
     error::{Code, Error},
@@ -63,6 +63,24 @@ pub(super) fn other_binary(part: &FilePatch, exists: bool) -> Error {
     };
     rejected(part, format!("`{}` {what}", part.path()))
         .hint("leave the file out of the patch, and remove or copy it by other means")
+}
+
+/// The file has lines of two ends, so that no one of them is its own.
+pub(super) fn mixed(part: &FilePatch, (first, other): (LineEnd, LineEnd), line: usize) -> Error {
+    let path = part.path();
+    let what = format!("`{path}` has lines that end in {first} and lines that end in {other}");
+    rejected(part, format!("{what}: line {line} ends in {other}, and the lines before it in {first}"))
+        .detail("places", vec![line])
+        .hint("give a diff with the bytes of the file and `line_ends` as `diff`, or give all lines of the file one end first")
+}
+
+/// Conversion would make nothing of the change.
+pub(super) fn about_line_ends(part: &FilePatch, hunk: &Hunk) -> Error {
+    let what =
+        format!("the hunk in line {} of the diff changes only the end of a line of `{}`", hunk.line, part.path());
+    rejected(part, what)
+        .detail("line", hunk.line)
+        .hint("set `line_ends` to `diff` (`--line-ends diff`), so that the diff keeps its line ends")
 }
 
 /// An error about one hunk.
@@ -223,7 +241,8 @@ fn hint(placer: &mut Placer<'_>, wanted: &Wanted<'_>, expected: &[u8], found: Op
     if expected.trim_ascii_end() == found.trim_ascii_end() && has_return(expected) != has_return(found) {
         let (file, diff) = if has_return(found) { ("CRLF", "LF") } else { ("LF", "CRLF") };
         return format!(
-            "lines of the file end in {file} and lines of the diff in {diff}: make a diff with the line ends of the file"
+            "lines of the file end in {file} and lines of the diff in {diff}: set `line_ends` to `file` (`--line-ends file`), or \
+             convert the diff by `nrv.diff.repair` with the text of the file"
         );
     }
     if expected.trim_ascii_end() == found.trim_ascii_end() && expected.ends_with(b"\n") != found.ends_with(b"\n") {

@@ -3,11 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    ParseOptions, Prose, Strip, parse,
+    ParseOptions, Prose, Strip,
+    line_ends::{self, Converted},
+    parse,
     patch::{FilePatch, Hunk, Kind, Position},
-    text::{Text, lines, show},
+    text::{Text, finished, lines, show},
 };
-use crate::error::Error;
+use crate::{
+    error::{Code, Error},
+    text::counted,
+};
 
 /// A diff after its repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,15 +26,15 @@ pub struct Repaired {
 /// The mark that some editors write before a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-pub(super) fn repair(text: &[u8]) -> Result<Repaired, Error> {
+pub(super) fn repair(text: &[u8], file: Option<&[u8]>) -> Result<Repaired, Error> {
     let mut repairs = Vec::new();
     let mut bytes = text.to_vec();
     if let Some(rest) = text.strip_prefix(BYTE_ORDER_MARK) {
         bytes = rest.to_vec();
         repairs.push("a byte order mark before the diff was left out".to_owned());
     }
-    if bytes.last().is_some_and(|last| *last != b'\n') {
-        bytes.push(b'\n');
+    if let Some(whole) = finished(&bytes) {
+        bytes = whole;
         repairs.push("a line feed was added after the last line".to_owned());
     }
     let read = read(&bytes, true, Prose::Skip)?;
@@ -45,7 +50,23 @@ pub(super) fn repair(text: &[u8]) -> Result<Repaired, Error> {
     read.patch.files.iter().for_each(|part| writer.count_again(part));
     writer.note_blank();
     let repaired = writer.write();
-    self::read(&repaired.text, false, Prose::Refuse)?;
+    let patch = self::read(&repaired.text, false, Prose::Refuse)?.patch;
+    match file {
+        Some(file) => converted(repaired, &patch.files, file),
+        None => Ok(repaired),
+    }
+}
+
+/// The diff with the line ends of its file.
+fn converted(mut repaired: Repaired, parts: &[FilePatch], file: &[u8]) -> Result<Repaired, Error> {
+    let [part] = parts else {
+        let message = format!("the diff is about {}, and one file is given", counted(parts.len(), "file"));
+        return Err(Error::new(Code::InvalidInput, message).hint("repair the diff of each file with its text"));
+    };
+    if let Some(Converted { span, bytes, remark, .. }) = line_ends::converted(part, file)? {
+        repaired.text.splice(span, bytes.iter().copied());
+        repaired.repairs.push(remark);
+    }
     Ok(repaired)
 }
 
@@ -170,7 +191,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str, repairs: &[&str]) {
-        let repaired = repair(text.as_bytes()).unwrap();
+        let repaired = repair(text.as_bytes(), None).unwrap();
         assert_eq!(String::from_utf8(repaired.text).unwrap(), expected);
         assert_eq!(repaired.repairs, repairs);
     }
@@ -248,6 +269,26 @@ mod tests {
     }
 
     #[test]
+    fn a_diff_gets_the_line_ends_of_the_given_file() {
+        let remark = "4 lines of the diff got the line ends of `x`, CRLF";
+        let body = "@@ -1,3 +1,3 @@ here\n a\r\n-b\r\n+B\r\n c\r\n";
+        let repaired = repair(GOOD.as_bytes(), Some(b"a\r\nb\r\nc\r\n")).unwrap();
+        let text = String::from_utf8(repaired.text).unwrap();
+        assert_eq!((text, repaired.repairs), (format!("--- a/x\n+++ b/x\n{body}"), vec![remark.to_owned()]));
+        let again = repair(format!("--- a/x\n+++ b/x\n{body}").as_bytes(), Some(b"a\r\nb\r\nc\r\n")).unwrap();
+        assert!(again.repairs.is_empty());
+        assert_eq!(repair(GOOD.as_bytes(), Some(b"a\r\nb\nc\n")).unwrap_err().code(), Code::PatchRejected);
+        let two = format!("{GOOD}{}", GOOD.replace("/x", "/y"));
+        assert_eq!(repair(two.as_bytes(), Some(b"a\n")).unwrap_err().code(), Code::InvalidInput);
+    }
+
+    #[test]
+    fn a_last_line_is_finished_like_the_line_before() {
+        let repaired = repair(b"--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\r\n+A\r\n b", None).unwrap();
+        assert!(repaired.text.ends_with(b"+A\r\n b\r\n"));
+    }
+
+    #[test]
     fn what_would_have_to_be_guessed_is_an_error() {
         for text in [
             "",
@@ -256,7 +297,7 @@ mod tests {
             "@@ -1 +1 @@\n-a\n+b\n",
             "--- a/x\n@@ -1 +1 @@\n-a\n+b\n",
         ] {
-            assert!(repair(text.as_bytes()).is_err(), "{text}");
+            assert!(repair(text.as_bytes(), None).is_err(), "{text}");
         }
     }
 }

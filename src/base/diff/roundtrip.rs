@@ -91,8 +91,11 @@ fn read_all(bytes: &[u8]) -> Result<(), TestCaseError> {
             drop(parse(bytes, &ParseOptions { strip, recount, prose }));
         }
     }
-    if let Ok(repaired) = repair(bytes) {
-        prop_assert_eq!(repair(&repaired.text), Ok(Repaired { text: repaired.text.clone(), repairs: Vec::new() }));
+    if let Ok(repaired) = repair(bytes, None) {
+        prop_assert_eq!(
+            repair(&repaired.text, None),
+            Ok(Repaired { text: repaired.text.clone(), repairs: Vec::new() })
+        );
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The text of a diff, line by line, and the errors that point into it.
 
-use std::{ops::Range, sync::Arc};
+use std::{fmt, ops::Range, sync::Arc};
 
 use crate::{
     error::{Code, Error},
@@ -89,4 +89,36 @@ pub(super) fn show(line: &[u8]) -> String {
 /// `1 line`, `2 lines`.
 pub(super) fn lines(count: usize) -> String {
     crate::text::counted(count, "line")
+}
+
+/// The end of a line. A carriage return by itself ends none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LineEnd {
+    Lf,
+    CrLf,
+}
+
+impl LineEnd {
+    /// The end of a line; none if it has no line feed.
+    pub(super) fn of(line: &[u8]) -> Option<Self> {
+        let text = line.strip_suffix(b"\n")?;
+        Some(if text.ends_with(b"\r") { LineEnd::CrLf } else { LineEnd::Lf })
+    }
+
+    /// Its bytes.
+    pub(super) fn bytes(self) -> &'static [u8] {
+        match self {
+            LineEnd::Lf => b"\n",
+            LineEnd::CrLf => b"\r\n",
+        }
+    }
+}
+
+impl fmt::Display for LineEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LineEnd::Lf => "LF",
+            LineEnd::CrLf => "CRLF",
+        })
+    }
 }

@@ -12,7 +12,7 @@ use super::{
     terminal::Terminal,
 };
 use base::{
-    call::{Blob, Call, NamedPatch, Strategy},
+    call::{Blob, Call, LineEnds, NamedPatch, Strategy},
     change::Change,
     error::{Code, Error},
     hash::Sha256,
@@ -222,6 +222,7 @@ fn copy(here: &Here, name: &str, copied: SetUp, out: &mut Output) -> Result<u8, 
         recount: false,
         strict: false,
         strategy: Strategy::Write,
+        line_ends: LineEnds::Diff,
     };
     // The person has answered, and every file is what the lock or the pack says.
     let flags = Flags { yes: true, allow_dirty: true, ..Flags::default() };

@@ -103,8 +103,12 @@ fn plan(name: &str, text: &[u8]) -> Result<Work, Error> {
 
 /// Refuses options that have no meaning for the kind of the files.
 fn check(work: &Work, arguments: &ApplyArguments) -> Result<(), Error> {
-    let of_patches =
-        [("--recount", arguments.recount), ("--reverse", arguments.reverse), ("--strip", arguments.strip.is_some())];
+    let of_patches = [
+        ("--line-ends", !arguments.line_ends.is_diff()),
+        ("--recount", arguments.recount),
+        ("--reverse", arguments.reverse),
+        ("--strip", arguments.strip.is_some()),
+    ];
     let of_diffs = [("--backup", arguments.backup.is_some()), ("--strict", arguments.strict)];
     let (what, meaningless) = match work {
         Work::Patches(_) => return Ok(()),
@@ -131,6 +135,7 @@ fn call(work: Work, arguments: &ApplyArguments) -> Call {
             recount: arguments.recount,
             strict: arguments.strict,
             strategy,
+            line_ends: arguments.line_ends,
         },
     }
 }

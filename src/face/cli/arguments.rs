@@ -24,7 +24,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{ArgAction, Args, Parser, Subcommand, value_parser};
+use base::call::LineEnds;
+use clap::{
+    ArgAction, Args, Parser, Subcommand,
+    builder::{PossibleValuesParser, TypedValueParser},
+    value_parser,
+};
 use clap_complete::Shell;
 
 use self::seed::LARGEST_SEED;
@@ -393,6 +398,9 @@ pub(super) struct ApplyArguments {
     /// Count the lines of hunks, and ignore the counts in their headers
     #[arg(long)]
     pub(super) recount: bool,
+    /// Line ends of a patch's lines: those of the `diff`, or those of the `file` that it changes
+    #[arg(long, value_name = "WHOSE", default_value = "diff", value_parser = whose(), hide_possible_values = true)]
+    pub(super) line_ends: LineEnds,
     /// Apply patches in reverse, the last one first
     #[arg(short = 'R', long)]
     pub(super) reverse: bool,
@@ -402,6 +410,11 @@ pub(super) struct ApplyArguments {
     /// Write events to stdout as JSON lines while they happen, the result last
     #[arg(long)]
     pub(super) events: bool,
+}
+
+/// Reads whose line ends the lines of a patch get.
+fn whose() -> impl TypedValueParser<Value = LineEnds> {
+    PossibleValuesParser::new(["diff", "file"]).map(|word| if word == "file" { LineEnds::File } else { LineEnds::Diff })
 }
 
 /// A script, and the options of its run.

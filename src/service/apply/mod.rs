@@ -19,7 +19,7 @@ use std::{
 
 use self::{draft::Draft, effect::Effect, step::Step};
 pub use self::{
-    outcome::{AppliedHunk, ApplyOptions, ApplyOutcome, ApplyStatus, ApplyStrategy},
+    outcome::{AppliedHunk, ApplyOptions, ApplyOutcome, ApplyStatus, ApplyStrategy, LineEnds},
     proposed::{Part, Proposed},
     request::Request,
 };

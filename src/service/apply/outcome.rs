@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use base::call::LineEnds;
 use base::{call::Strategy, hash::Sha256, path::RepoPath};
 
 /// The mode of an application: a dry run, a write, or a write with backups.
@@ -42,6 +43,8 @@ pub struct ApplyOptions<'a> {
     pub reverse: bool,
     /// The number of leading path components to remove; if none, `a/` and `b/` where both sides have them.
     pub strip: Option<usize>,
+    /// The line ends of the patches' lines.
+    pub line_ends: LineEnds,
 }
 
 /// The effect of a step.

@@ -1,11 +1,14 @@
 //! Steps from diffs: an ordinary diff, and a planned one with a known result.
 
+use std::borrow::Cow;
+
 use super::{
     AppliedHunk,
     draft::Draft,
     effect::{Effect, Sides, check, must_be_free},
 };
 use base::{
+    call::LineEnds,
     change::{Content, Stamp},
     diff::{self, FilePatch, Lines, Operation, Patched, PlacedHunk, Placement, Side},
     error::{Code, Error},
@@ -24,6 +27,7 @@ pub(super) struct DiffStep {
     /// The hash that the file must have before this step.
     pub(super) checksum: Option<Sha256>,
     pub(super) placement: Placement,
+    pub(super) line_ends: LineEnds,
     /// True if the header must announce a new file.
     pub(super) is_explicit: bool,
     /// The warnings from reading the diff.
@@ -73,13 +77,18 @@ impl DiffStep {
                 .detail("path", from.as_str())
                 .hint("a diff that makes a file has `--- /dev/null` in place of its old name"));
         }
+        let (file, remark) = match (self.line_ends, &before) {
+            (LineEnds::File, Some(before)) => self.file.with_line_ends_of(&before.bytes)?,
+            (LineEnds::File, None) | (LineEnds::Diff, _) => (Cow::Borrowed(&self.file), None),
+        };
+        warnings.extend(remark);
         let Patched { after, hunks, lines, warnings: more } =
-            self.file.apply(before.as_ref().map(Side::from), self.placement)?;
+            file.apply(before.as_ref().map(Side::from), self.placement)?;
         warnings.extend(more);
         let after = after.map(|(bytes, mode)| Content::new(bytes, mode));
         let part = match (&self.file.operation, &before, &after) {
             (Operation::Modify { .. }, Some(before), Some(after)) => {
-                Some(diff::render_placed(&self.file, &hunks, (before.into(), after.into()))?)
+                Some(diff::render_placed(&file, &hunks, (before.into(), after.into()))?)
             }
             _ => None,
         };

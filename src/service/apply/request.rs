@@ -11,7 +11,7 @@ use super::{
     step::Step,
 };
 use base::{
-    call::{Blob, Call, NamedPatch, PlannedFile, Strategy},
+    call::{Blob, Call, LineEnds, NamedPatch, PlannedFile, Strategy},
     diff::{self, FilePatch, ParseOptions, Placement, Prose, Strip},
     error::{Code, Error},
     hash::Sha256,
@@ -67,6 +67,7 @@ struct PlanDiff {
     checksum: Option<String>,
     unified_diff: Option<String>,
     unified_diff_b64: Option<String>,
+    line_ends: Option<LineEnds>,
 }
 
 #[derive(Default, Deserialize)]
@@ -104,9 +105,10 @@ impl Request {
                 let (path, checksum) = (RepoPath::parse(path)?, hash(checksum)?);
                 write(Step::Write { path, bytes: text.as_bytes().to_vec(), checksum })
             }
-            Call::ApplyDiff { path, unified_diff, unified_diff_b64, checksum, strategy } => {
+            Call::ApplyDiff { path, unified_diff, unified_diff_b64, checksum, strategy, line_ends } => {
                 let bytes = bytes(path, unified_diff.as_deref(), unified_diff_b64.as_deref())?;
                 let step = of_one_file(path, &bytes, checksum.as_deref(), false)?;
+                let step = DiffStep { line_ends: *line_ends, ..step };
                 Request { strategy: strategy.clone(), ..write(Step::Diff(step)) }
             }
             Call::ApplyPlan { plan, strategy, strict } => of_plan(plan, strategy, *strict)?,
@@ -205,7 +207,7 @@ fn rename(from: &str, to: &str, checksum: &str) -> Result<Step, Error> {
 fn of_plan(plan: &Value, strategy: &Strategy, strict: bool) -> Result<Request, Error> {
     let Keyed(Plan { diffs, post, commitments }) = Keyed::deserialize(plan).map_err(|error| {
         Error::new(Code::InvalidInput, format!("the plan can't be used: {error}")).hint(
-            "its form is `{\"diffs\": [{\"path\", \"checksum\"?, \"unified_diff\"}], \"post\"?: {\"commands\": [{\"program\", \"args\"?}]}, \"commitments\"?: [{\"description\", \"assertion\", \"timeout_ms\"?}]}`",
+            "its form is `{\"diffs\": [{\"path\", \"checksum\"?, \"unified_diff\", \"line_ends\"?}], \"post\"?: {\"commands\": [{\"program\", \"args\"?}]}, \"commitments\"?: [{\"description\", \"assertion\", \"timeout_ms\"?}]}`",
         )
     })?;
     let step = |(index, Keyed(diff)): (usize, &Keyed<PlanDiff>)| {
@@ -213,7 +215,8 @@ fn of_plan(plan: &Value, strategy: &Strategy, strict: bool) -> Result<Request, E
         let bytes = bytes(&diff.path, diff.unified_diff.as_deref(), diff.unified_diff_b64.as_deref());
         let step = bytes.and_then(|bytes| of_one_file(&diff.path, &bytes, diff.checksum.as_deref(), strict));
         let step = step.map_err(|error| error.within(&label))?;
-        Ok(Step::Diff(DiffStep { label: Some(label), ..step }))
+        let line_ends = diff.line_ends.unwrap_or_default();
+        Ok(Step::Diff(DiffStep { label: Some(label), line_ends, ..step }))
     };
     let steps = diffs.iter().enumerate().map(step).collect::<Result<_, Error>>()?;
     let notice = (!post.0.commands.is_empty()).then_some("The plan's commands are not run.");
@@ -264,7 +267,16 @@ fn of_one_file(path: &str, bytes: &[u8], checksum: Option<&str>, strict: bool) -
         );
     }
     let placement = placement(strict || checksum.is_some());
-    Ok(DiffStep { label: None, file, patch: None, checksum, placement, is_explicit: true, warnings: patch.warnings })
+    Ok(DiffStep {
+        label: None,
+        file,
+        patch: None,
+        checksum,
+        placement,
+        line_ends: LineEnds::default(),
+        is_explicit: true,
+        warnings: patch.warnings,
+    })
 }
 
 fn placement(strict: bool) -> Placement {
@@ -272,7 +284,7 @@ fn placement(strict: bool) -> Placement {
 }
 
 fn of_patches(patches: &[NamedPatch], call: &Call) -> Result<Vec<Step>, Error> {
-    let Call::ApplyPatch { strip, reverse, recount, strict, .. } = call else {
+    let Call::ApplyPatch { strip, reverse, recount, strict, line_ends, .. } = call else {
         return Err(Error::new(Code::Internal, "only patches are read as patches"));
     };
     let options = ParseOptions {
@@ -298,7 +310,8 @@ fn of_patches(patches: &[NamedPatch], call: &Call) -> Result<Vec<Step>, Error> {
             let warnings = std::mem::take(&mut warnings);
             let placement = placement(*strict);
             let patch = Some(number);
-            Step::Diff(DiffStep { label, file, patch, checksum: None, placement, is_explicit: *strict, warnings })
+            let (line_ends, is_explicit) = (*line_ends, *strict);
+            Step::Diff(DiffStep { label, file, patch, checksum: None, placement, line_ends, is_explicit, warnings })
         }));
     }
     Ok(steps)

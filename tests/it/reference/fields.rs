@@ -47,7 +47,7 @@ fn samples() -> Vec<(&'static str, Value)> {
         "post": {"commands": [{"program": "cargo", "args": ["check"], "timeout_ms": 1000}]},
         "commitments": [commitment(json!({"file_exists": "notes.txt"}))],
     });
-    let plan_b64 = json!({"diffs": [{"path": "notes.txt", "unified_diff_b64": DIFF_B64}]});
+    let plan_b64 = json!({"diffs": [{"path": "notes.txt", "unified_diff_b64": DIFF_B64, "line_ends": "diff"}]});
     let parts = json!({
         "goal": "g", "role": "r", "constraints": ["c"], "directives": ["dta"],
         "context": [{"path": "notes.txt"}, {"name": "a", "text": "t"}, {"name": "b", "value": 1}],
@@ -72,7 +72,8 @@ fn samples() -> Vec<(&'static str, Value)> {
         ("nrv.dtas", json!([])),
         (
             "nrv.apply.diff",
-            json!([{"path": "notes.txt", "unified_diff": DIFF, "checksum": null, "strategy": "dry-run"}]),
+            json!([{"path": "notes.txt", "unified_diff": DIFF, "checksum": null, "strategy": "dry-run",
+                    "line_ends": "file"}]),
         ),
         (
             "nrv.apply.diff",

@@ -12,14 +12,14 @@ use crate::guest::bindings::{
     registry,
 };
 use base::{
-    call::{Call, Strategy},
+    call::{Call, LineEnds, Strategy},
     error::{Code, Error},
     json::Keyed,
 };
 
 const DIFF: &[Field] = fields! {
     path: "string", unified_diff: "string | ()?", unified_diff_b64: "string | ()?", checksum: "string | ()?",
-    strategy: "string | map | ()?" = STRATEGY,
+    strategy: "string | map | ()?" = STRATEGY, line_ends: "string | ()?",
 };
 
 const STRATEGY: &[Field] = fields! { write_backup: "string" };
@@ -31,6 +31,7 @@ pub(super) const PLAN: &[Field] = fields! {
 
 const DIFF_OF_PLAN: &[Field] = fields! {
     path: "string", unified_diff: "string | ()?", unified_diff_b64: "string | ()?", checksum: "string | ()?",
+    line_ends: "string | ()?",
 };
 
 const POST: &[Field] =
@@ -55,11 +56,12 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// nrv.apply.create("docs/new.md", "# New\n");
         /// ```
         create(path: "string", text: "string") -> "map" = OUTCOME;
-        /// Applies one unified diff to one file: `#{path, unified_diff, checksum, strategy}`; the last two may be left out.
+        /// Applies one unified diff to one file: `#{path, unified_diff, checksum, strategy, line_ends}`; the last three may be left out.
         ///
         /// The diff's headers name the file. With a checksum the hunks apply exactly at their line numbers. Without one a hunk may have
         /// moved if its context is at one place only; `warnings` says so. `strategy` is `"dry-run"` (the default), `"write"`
-        /// or `#{write_backup: ".bak"}`. A diff that is not UTF-8 comes as `unified_diff_b64`.
+        /// or `#{write_backup: ".bak"}`. A diff that is not UTF-8 comes as `unified_diff_b64`. With `line_ends` as `"file"` its lines get
+        /// the line ends of the file, which must not mix them; with `"diff"` (the default) they keep their own.
         ///
         /// ```rhai
         /// let diff = "--- a/notes.txt\n+++ b/notes.txt\n@@ -1 +1 @@\n-old\n+new\n";
@@ -68,8 +70,8 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         diff(request: "map" = DIFF) -> "map" = OUTCOME;
         /// Applies the diffs of a plan in their order, all or none, and returns a list of outcomes. Several diffs of one file compose.
         ///
-        /// The plan is `#{diffs: [#{path, checksum, unified_diff}], post: #{commands: []}, commitments: []}`; `checksum`, `post` and
-        /// `commitments` may be left out. Commands are not run; commitments are made, as by `nrv.commit`. The strategy is one of those
+        /// The plan is `#{diffs: [#{path, checksum, unified_diff, line_ends}], post: #{commands: []}, commitments: []}`; `checksum`,
+        /// `line_ends`, `post` and `commitments` may be left out. Commands are not run; commitments are made, as by `nrv.commit`. The strategy is one of those
         /// of `diff`; `()` is a dry run.
         ///
         /// ```rhai
@@ -111,17 +113,20 @@ struct Diff {
     unified_diff_b64: Option<String>,
     checksum: Option<String>,
     strategy: Option<Value>,
+    line_ends: Option<LineEnds>,
 }
 
 impl Diff {
     fn call(request: Value) -> Result<Call, Error> {
         let Keyed(request): Keyed<Diff> = serde_json::from_value(request).map_err(|error| {
-            Error::new(Code::InvalidInput, format!("the diff can't be applied: {error}"))
-                .hint("its form is `#{path, unified_diff, checksum, strategy}`; the last two may be left out")
+            Error::new(Code::InvalidInput, format!("the diff can't be applied: {error}")).hint(
+                "its form is `#{path, unified_diff, checksum, strategy, line_ends}`; the last three may be left out",
+            )
         })?;
-        let Diff { path, unified_diff, unified_diff_b64, checksum, strategy } = request;
+        let Diff { path, unified_diff, unified_diff_b64, checksum, strategy, line_ends } = request;
         let strategy = self::strategy(strategy.unwrap_or_default())?;
-        Ok(Call::ApplyDiff { path, unified_diff, unified_diff_b64, checksum, strategy })
+        let line_ends = line_ends.unwrap_or_default();
+        Ok(Call::ApplyDiff { path, unified_diff, unified_diff_b64, checksum, strategy, line_ends })
     }
 }
 

@@ -53,10 +53,12 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         render(path: "string", before: "string | ()", after: "string | ()") -> "string";
         /// Repairs the form of a diff, such as counts and Markdown fences: `#{text, repairs}`, with a sentence for each repair.
         ///
+        /// With the text of its file, the lines get the line ends of that file, too. A file that mixes line ends is `patch_rejected`.
+        ///
         /// ```rhai
         /// nrv.diff.repair("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n").repairs.is_empty()
         /// ```
-        repair(text: "string") -> "map" = fields! { text: "string", repairs: "array" };
+        repair(text: "string", file: "string?") -> "map" = fields! { text: "string", repairs: "array" };
     },
     register,
 };
@@ -80,7 +82,10 @@ fn register(engine: &mut Engine) {
         },
     );
     engine.register_fn("repair", |ctx: NativeCallContext<'_>, this: &mut Diff, text: &str| {
-        repair(text).map(value::from_json).map_err(|error| this.0.raise(&ctx, error))
+        repair(text, None).map(value::from_json).map_err(|error| this.0.raise(&ctx, error))
+    });
+    engine.register_fn("repair", |ctx: NativeCallContext<'_>, this: &mut Diff, text: &str, file: &str| {
+        repair(text, Some(file)).map(value::from_json).map_err(|error| this.0.raise(&ctx, error))
     });
 }
 
@@ -155,8 +160,8 @@ fn text(value: &Dynamic) -> Result<Option<String>, Error> {
     })
 }
 
-fn repair(text: &str) -> Result<Value, Error> {
-    let repaired = diff::repair(text.as_bytes())?;
+fn repair(text: &str, file: Option<&str>) -> Result<Value, Error> {
+    let repaired = diff::repair(text.as_bytes(), file.map(str::as_bytes))?;
     let text = String::from_utf8(repaired.text)
         .map_err(|_| Error::new(Code::Internal, "a text was repaired into something else"))?;
     Ok(json!({"text": text, "repairs": repaired.repairs}))
