@@ -158,7 +158,8 @@ fn units(value: &str, spelling: Spelling) -> Vec<Range<usize>> {
     units
 }
 
-fn words_in(value: &str, old: &str) -> Vec<Range<usize>> {
+/// The places of a text in another at which no word is cut.
+pub(super) fn words_in(value: &str, old: &str) -> Vec<Range<usize>> {
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let ends = |range: &Range<usize>| {
         let (before, after) = (value[..range.start].chars().next_back(), value[range.end..].chars().next());

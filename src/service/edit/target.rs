@@ -1,10 +1,12 @@
 //! Chooses the one place that a request means, or says why there is none.
 
+use std::ops::Range;
+
 use serde_json::{Value, json};
 
 use super::{
     document::{Document, Place},
-    place::{Wanted, selected},
+    place::{Wanted, selected, words_in},
 };
 use base::{
     error::{Code, Error},
@@ -43,13 +45,50 @@ pub(super) fn locate(document: &Document<'_>, edit: &Edit, wanted: &Wanted<'_>) 
         document.line(place.begin(&document.sites)) == line && document.line(place.range.start) == line
     };
     let found: Vec<Place> = places.iter().filter(on_line).filter(|place| is_column(place)).cloned().collect();
+    // A target that stands where the request says has not moved.
+    if found.is_empty()
+        && let Some(error) = out_of_reach(document, edit, wanted, line)
+    {
+        return Err(error);
+    }
     match (found.as_slice(), places.as_slice()) {
         ([], [only]) if edit.relocate => Ok(only.clone()),
         ([], _) => Err(missed(document, edit, wanted, (line, &places))),
-        // An element is named by its line alone, and the first one is meant.
-        ([first, ..], _) if edit.tool == Tool::AddAriaAttribute && edit.nth.is_none() => Ok(first.clone()),
         _ => choose(document, edit, found),
     }
+}
+
+/// The error for a present text that stands on the line, but outside of everything that an edit can change; none if it does not.
+fn out_of_reach(document: &Document<'_>, edit: &Edit, wanted: &Wanted<'_>, line: u64) -> Option<Error> {
+    let (old, text) = (wanted.old?, document.line_text(line)?);
+    let start = text.as_ptr() as usize - document.text.as_ptr() as usize;
+    let is_within = |site: &Site, range: &Range<usize>| site.range.start <= range.start && range.end <= site.range.end;
+    // What is spelt out is no target of this request, and neither is the name of a tag or attribute.
+    let is_other = |range: &Range<usize>| {
+        let (before, after) = (&document.text[..range.start], &document.text[range.end..]);
+        let is_literal =
+            |site: &Site| !matches!(site.spelling, Spelling::Computed | Spelling::Tag) && is_within(site, range);
+        before.ends_with('<')
+            || before.ends_with("</")
+            || after.starts_with('=')
+            || document.sites.sites.iter().any(is_literal)
+    };
+    let found = words_in(text, old).into_iter().map(|range| start + range.start..start + range.end);
+    let found: Vec<Range<usize>> = found.filter(|range| !is_other(range)).collect();
+    let first = found.first()?;
+    let is_computed = |site: &Site| site.spelling == Spelling::Computed && is_within(site, first);
+    let why = match wanted.sites(document).any(|(_, site)| is_computed(site)) {
+        true => "a program computes the value there",
+        false => "not as a target of edits: a program computes it, or it is a comment or a name",
+    };
+    let message = format!("`{}` stands on line {line}, but {why}", old.escape_debug());
+    Some(
+        Error::new(Code::StalePreimage, message)
+            .detail("path", document.path)
+            .detail("line", line)
+            .detail("near", handles(document, &near(document, &wanted.places(document), line)))
+            .hint(format!("change it by `nrv.apply`; `{}` changes only what is spelt out", edit.tool.as_str())),
+    )
 }
 
 /// True if a handle is as it was, or if the request has none. A line that did not change is fresh wherever else its file did, if it

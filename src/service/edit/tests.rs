@@ -239,3 +239,59 @@ fn an_attribute_that_vue_computes_is_there_already() {
         refused("a.vue", page, ("add_aria_attribute", params), Code::InvalidInput, "already");
     }
 }
+
+#[test]
+fn a_computed_text_is_not_looked_for_elsewhere() {
+    let twice = |path: &str, first: &str, second: &str, (tool, params): (&'static str, Value)| {
+        let text = format!("{first}\n{second}\n");
+        for relocate in [false, true] {
+            let mut params = params.clone();
+            params["line"] = json!(1);
+            params["relocate"] = json!(relocate);
+            let error = refused(path, &text, (tool, params), Code::StalePreimage, "stands on line 1, but");
+            assert!(error.message().contains("a program computes"), "{error}");
+            assert!(!error.hint_text().unwrap().contains("relocate"), "{error}");
+        }
+    };
+    let class = || ("update_class_name", json!({"old": "p-2", "new": "p-4"}));
+    for value in ["{`p-2 ${x}`}", "{\"p-2 \" + x}", "{[\"p-2\", x].join(\" \")}", "{styles[\"p-2\"]}"] {
+        twice("a.jsx", &format!("<A className={value} />;"), "<B className=\"p-2\" />;", class());
+    }
+    twice("a.html", "<p class=\"p-2 {{ x }}\">a</p>", "<p class=\"p-2\">b</p>", class());
+    twice("a.svelte", "<p class=\"p-2 {x}\">a</p>", "<p class=\"p-2\">b</p>", class());
+    let text = || ("update_text_content", json!({"old": "Hello", "new": "Hi"}));
+    twice("a.jsx", "<A>{ok ? \"Hello\" : \"Bye\"}</A>;", "<B>Hello</B>;", text());
+    twice("a.html", "<p>{{ \"Hello\" }}</p>", "<p>Hello</p>", text());
+    let style = ("update_style_value", json!({"property": "color", "old": "red", "new": "green"}));
+    twice("a.jsx", "<A style={{ color: on ? \"red\" : \"blue\" }} />;", "<B style={{ color: \"red\" }} />;", style);
+    let prop = ("update_prop_value", json!({"prop": "title", "old": "Save", "new": "Go"}));
+    twice("a.jsx", "<A title={t(\"Save\")} />;", "<B title=\"Save\" />;", prop);
+    let import = ("update_import", json!({"old": "./b", "new": "./c"}));
+    twice("a.js", "const b = require(\"./b\" + c);", "import \"./b\";", import);
+    // The name of a tag and a part of another class are no target that stands there.
+    let (page, params) =
+        ("<a class=\"b\">x</a>\n<p class=\"a\">x</p>\n", json!({"line": 1, "old": "a", "new": "z", "relocate": true}));
+    assert_eq!(run("a.html", page, "update_class_name", params).unwrap(), page.replace("\"a\"", "\"z\""));
+}
+
+#[test]
+fn of_several_elements_on_a_line_one_has_to_be_chosen() {
+    let label = |more: Value| {
+        let mut params = json!({"line": 1, "element": "b", "attribute": "aria-label", "value": "L"});
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        ("add_aria_attribute", params)
+    };
+    let page = "<b>x</b><b>y</b>\n";
+    for page in [page, "<b>x<b>y</b></b>\n", "<B>x</B><b>y</b>\n", "<b aria-label=\"x\">x</b><b>y</b>\n"] {
+        let error = refused("a.html", page, label(json!({})), Code::InvalidInput, "2 places");
+        assert_eq!(error.details()["matches"].as_array().unwrap().len(), 2);
+    }
+    refused("a.jsx", "<b><b/></b>;\n", label(json!({})), Code::InvalidInput, "2 places");
+    let second = "<b>x</b><b aria-label=\"L\">y</b>\n";
+    for more in [json!({"nth": 2}), json!({"column": 9})] {
+        let (tool, params) = label(more);
+        assert_eq!(run("a.html", page, tool, params).unwrap(), second);
+    }
+    let (tool, params) = label(json!({}));
+    assert_eq!(run("a.html", "<b>x</b><i>y</i>\n", tool, params).unwrap(), "<b aria-label=\"L\">x</b><i>y</i>\n");
+}

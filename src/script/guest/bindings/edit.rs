@@ -49,7 +49,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         "nrv.edit";
         /// Adds an ARIA attribute, or `role`, to an element that does not have it.
         ///
-        /// With a line, the element's name comes before the attribute. Of several such elements on the line the first is meant.
+        /// With a line, the element's name comes before the attribute. If there are several such elements on the line, `nth` chooses one.
         ///
         /// ```rhai
         /// nrv.edit.add_aria_attribute(#{ path: "site/page.html", selector: "nav" }, "aria-label", "Main menu");
