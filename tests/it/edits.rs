@@ -88,6 +88,21 @@ fn what_remains_of_a_run_is_rolled_back_after_one_position() {
     assert!(site.tree() == before);
     site.nrv(&["rollback", &run]).exits(0).says("already");
     site.nrv(&["runs", "verify", "last"]).exits(0);
+
+#[test]
+fn a_value_that_browsers_run_is_made_with_a_warning() {
+    let site = project();
+    site.write("src/page.html", "<a href=\"/x\" onclick=\"a()\">One</a>\n");
+    site.commit();
+    let edit = |name: &str, old: &str, new: &str, more: &[&str]| {
+        let path = ["edit", "update_prop_value", "--path", "src/page.html", "--line", "1", "--yes", "--allow-dirty"];
+        site.nrv(&[&path[..], &["--name", name, "--old", old, "--new", new], more].concat()).exits(0)
+    };
+    edit("onclick", "a()", "b()", &[]).says("warning: src/page.html: `onclick` is an event handler");
+    edit("href", "/x", "javascript:c()", &[]).says("run as a program: `javascript:`");
+    let outcome = edit("href", "javascript:c()", "&#106;avascript:d()", &["--json"]).json();
+    assert_eq!(outcome["result"]["warnings"].as_array().map(Vec::len), Some(1), "{outcome:#}");
+    assert!(edit("href", "&#106;avascript:d()", "/y", &["--json"]).json()["result"].get("warnings").is_none());
 }
 
 #[test]

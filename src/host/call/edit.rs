@@ -21,6 +21,7 @@ use base::{
     json,
     micro::{Edit, Find, Handle},
     path::RepoPath,
+    text::escape,
 };
 use service::{
     apply::Proposed,
@@ -42,6 +43,11 @@ pub(crate) fn make(pipeline: &mut Pipeline<'_, '_>, edit: &Edit) -> Result<Value
     let stop = run.deadline.stop();
     let proposal = edit::propose(pipeline.draft.view().until(stop), edit, &|| check_stop(stop))?;
     let edit::Proposal { changes, before, span, mut outcome } = proposal;
+    for warning in &outcome.warnings {
+        pipeline
+            .sink
+            .event(Event::Notice { text: format!("warning: {}: {}.", escape(&outcome.path), escape(warning)) });
+    }
     outcome.written = !run.flags.dry_run && !changes.is_empty();
     let (parts, sources, outcomes) = (vec![None; changes.len()], Vec::new(), Vec::new());
     let images = changes.changes().iter().map(|_| Some(before.clone())).collect();

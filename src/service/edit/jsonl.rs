@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::edited;
+use super::{Edited, edited};
 use base::{
     error::Error,
     micro::{Edit, tool_of},
@@ -33,6 +33,9 @@ pub struct Answer {
     /// The new text of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Warnings about the new text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// The reason that the edit is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
@@ -44,7 +47,8 @@ pub struct Answer {
 impl Answer {
     /// A refusal.
     pub fn refused(id: Value, error: Error) -> Self {
-        Answer { id, text: None, refused: Some(error.message().to_owned()), error: Some(error) }
+        let refused = Some(error.message().to_owned());
+        Answer { id, text: None, warnings: Vec::new(), refused, error: Some(error) }
     }
 }
 
@@ -53,7 +57,7 @@ pub fn answer(request: Request, pulse: Pulse<'_>) -> Answer {
     let Request { id, op, args, text } = request;
     let edited = tool_of(&op).and_then(|tool| Edit::parse(tool, &args)).and_then(|edit| edited(&text, &edit, pulse));
     match edited {
-        Ok(text) => Answer { id, text: Some(text), refused: None, error: None },
+        Ok(Edited { text, warnings }) => Answer { id, text: Some(text), warnings, refused: None, error: None },
         Err(error) => Answer::refused(id, error),
     }
 }

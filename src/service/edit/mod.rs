@@ -2,10 +2,11 @@
 //!
 //! `document` reads a text with its places, `place` finds those that a request fits, and `target` chooses one or says why none.
 //! `fit` keeps a new text from becoming anything else, `structure` reads the result again, and `proof` compares the bytes without
-//! any reader. Nothing here writes.
+//! any reader. `hazard` warns of texts that are programs. Nothing here writes.
 
 mod document;
 mod fit;
+mod hazard;
 pub mod jsonl;
 mod outcome;
 mod place;
@@ -50,6 +51,16 @@ struct Made {
     after: String,
     span: Span,
     place: Place,
+    warnings: Vec<String>,
+}
+
+/// A text after an edit.
+#[derive(Debug)]
+pub struct Edited {
+    /// The whole text.
+    pub text: String,
+    /// Warnings about the new part, as sentences without final period.
+    pub warnings: Vec<String>,
 }
 
 /// Proposes an edit of a file.
@@ -76,16 +87,17 @@ pub fn propose(view: View<'_>, edit: &Edit, pulse: Pulse<'_>) -> Result<Proposal
         pre_sha256: content.sha256,
         post_sha256: after.sha256,
         target: renewed(&document, &made.place, &made.span, (&after.bytes, after.sha256)),
+        warnings: made.warnings,
     };
     let change = Change { path, before: Some(content.stamp()), after: Some(after) };
     Ok(Proposal { changes: ChangeSet::new(vec![change])?, before: content, span: made.span, outcome })
 }
 
 /// The new text of an edited one.
-pub fn edited(text: &str, edit: &Edit, pulse: Pulse<'_>) -> Result<String, Error> {
+pub fn edited(text: &str, edit: &Edit, pulse: Pulse<'_>) -> Result<Edited, Error> {
     let made = make(&Document::read(&edit.path, text, pulse)?, edit, pulse)?;
     proof::prove(text.as_bytes(), made.after.as_bytes(), &made.span)?;
-    Ok(made.after)
+    Ok(Edited { text: made.after, warnings: made.warnings })
 }
 
 /// The targets in a text that a search wants, in the order of the text.
@@ -116,7 +128,8 @@ fn make(document: &Document<'_>, edit: &Edit, pulse: Pulse<'_>) -> Result<Made, 
     after.replace_range(place.range.clone(), &new);
     structure::check(document, &after, &place, (edit, new.len()), pulse)?;
     let span = Span { line: document.line(place.range.start), start: place.range.start, old, new };
-    Ok(Made { after, span, place })
+    let warnings = hazard::warnings(document, site, edit);
+    Ok(Made { after, span, place, warnings })
 }
 
 /// The handle of a place after its edit. Every line but that one is as it was.

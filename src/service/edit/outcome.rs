@@ -44,4 +44,7 @@ pub struct EditOutcome {
     pub post_sha256: Sha256,
     /// A fresh handle of the target.
     pub target: Handle,
+    /// Warnings about the new text, as sentences without final period.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }

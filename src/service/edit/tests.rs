@@ -11,7 +11,7 @@ fn run(path: &str, text: &str, tool: &str, params: Value) -> Result<String, Erro
     if params.get("target").is_none() {
         params["path"] = json!(path);
     }
-    edited(text, &Edit::parse(tool_of(tool)?, &params)?, &|| Ok(()))
+    edited(text, &Edit::parse(tool_of(tool)?, &params)?, &|| Ok(())).map(|edited| edited.text)
 }
 
 #[track_caller]

@@ -38,6 +38,7 @@ const QUERY: &[Field] = fields! {
 const OUTCOME: &[Field] = fields! {
     tool: "string", path: "string", line: "int", column: "int", status: "string", written: "bool", before: "string",
     after: "string", pre_sha256: "string", post_sha256: "string", target: "map" = HANDLE,
+    warnings: "array?",
 };
 
 const DEFINITION: &[Field] = fields! { name: "string", description: "string", input_schema: "map" };
