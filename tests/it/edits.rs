@@ -51,7 +51,9 @@ fn a_script_finds_and_edits() {
     assert_eq!(site.read("src/card.css"), b".lead { color: blue; }\n");
     site.nrv(&["replay", "last"]).exits(0);
     site.nrv(&["runs", "verify", "last"]).exits(0);
-    site.nrv(&["rollback", "last", "--position", "2"]).exits(5).says("position 3");
+    // A later edit of other words on the line is not in the way.
+    site.nrv(&["rollback", "last", "--position", "2"]).exits(0);
+    assert_eq!(String::from_utf8(site.read("src/Card.tsx")).unwrap(), CARD.replace("Hello", "Welcome"));
     site.nrv(&["rollback", "last"]).exits(0);
     assert_eq!(site.read("src/Card.tsx"), CARD.as_bytes());
 }
@@ -88,6 +90,45 @@ fn what_remains_of_a_run_is_rolled_back_after_one_position() {
     assert!(site.tree() == before);
     site.nrv(&["rollback", &run]).exits(0).says("already");
     site.nrv(&["runs", "verify", "last"]).exits(0);
+}
+
+#[test]
+fn edits_of_one_line_are_undone_in_any_order() {
+    const PAGE: &str = "<p id=\"i\" class=\"a b c\">One</p>\r\n<p>Two</p>";
+    for order in [["1", "2", "3", "4"], ["4", "3", "2", "1"], ["2", "4", "1", "3"], ["3", "1", "4", "2"]] {
+        let site = project();
+        site.write("src/page.html", PAGE);
+        site.commit();
+        script(
+            &site,
+            "nrv.edit.update_class_name(\"src/page.html:1\", \"b\", \"y\");
+             nrv.edit.update_class_name(\"src/page.html:1\", \"a\", \"x w\");
+             nrv.edit.add_aria_attribute(\"src/page.html:1\", \"p\", \"aria-label\", \"L\");
+             nrv.edit.update_text_content(\"src/page.html:1\", \"One\", \"First\");",
+        );
+        let run = site.nrv(&["run", "t.rhai", "--keep", "--json"]).json()["run"].as_str().unwrap().to_owned();
+        let edited = "<p aria-label=\"L\" id=\"i\" class=\"x w y c\">First</p>\r\n<p>Two</p>";
+        assert_eq!(String::from_utf8(site.read("src/page.html")).unwrap(), edited);
+        for position in order {
+            site.nrv(&["rollback", &run, "--position", position]).exits(0);
+        }
+        assert_eq!(String::from_utf8(site.read("src/page.html")).unwrap(), PAGE, "{order:?}");
+    }
+}
+
+#[test]
+fn an_edit_of_the_same_words_is_in_the_way() {
+    let site = project();
+    script(
+        &site,
+        "nrv.edit.update_class_name(\"src/Card.tsx:2\", \"p-2\", \"p-4\");
+         nrv.edit.update_class_name(\"src/Card.tsx:2\", \"p-4\", \"p-4 m-4\");",
+    );
+    let run = site.nrv(&["run", "t.rhai", "--keep", "--json"]).json()["run"].as_str().unwrap().to_owned();
+    let after = site.read("src/Card.tsx");
+    site.nrv(&["rollback", &run, "--position", "1"]).exits(5).says("changed at position 2 in the same place");
+    assert_eq!(site.read("src/Card.tsx"), after);
+}
 
 #[test]
 fn a_value_that_browsers_run_is_made_with_a_warning() {

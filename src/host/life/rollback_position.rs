@@ -26,7 +26,7 @@ use record::{Record, RunFolder, event::Event};
 
 /// Undoes the change that a run committed at a position, in a run of its own. Later changes stand.
 ///
-/// `undo_refused` names a later change on the same lines. In a dry run nothing is written and the result says what would be.
+/// `undo_refused` names a later change in the same place. In a dry run nothing is written and the result says what would be.
 pub fn rollback_position(
     context: &Context,
     id: &str,
@@ -201,7 +201,7 @@ impl History<'_> {
         if entry.after.is_some_and(|after| after == content.stamp()) { Ok(content) } else { Err(damaged()) }
     }
 
-    /// The position of the first later change of the run that is on the lines of one.
+    /// The position of the first later change of the run that is in the place of one.
     fn needing(&self, transacted: &Transacted, entry: &Entry, (before, after): (Content, Content)) -> Option<String> {
         let mut later = self.committed().skip_while(|(_, one)| one.transaction != transacted.transaction).skip(1);
         let mut sides = (before, after);
@@ -224,13 +224,13 @@ impl History<'_> {
         let error = |message: String| Error::new(Code::UndoRefused, message).detail("files", vec![path.as_str()]);
         match by {
             Some(by) => error(format!(
-                "`{path}` was changed at position {by} on the same lines; undoing position {} would lose that",
+                "`{path}` was changed at position {by} in the same place; undoing position {} would lose that",
                 self.position
             ))
             .detail("needed_by", by)
             .hint(format!("`nrv rollback {run} --position {by}` undoes that one first")),
             None => error(format!(
-                "`{path}` changed since on the same lines; undoing position {} would lose that",
+                "`{path}` changed since in the same place; undoing position {} would lose that",
                 self.position
             ))
             .hint("undo the later change first, or change the file by hand"),
