@@ -75,8 +75,11 @@ pub struct Output {
     pub baseline: Counts,
     /// The counts of the proposal.
     pub proposed_changes: Counts,
-    /// The counts of the change; zeros in a dry run.
+    /// The counts of the change; zeros if nothing was changed, or the change was undone.
     pub applied_changes: Counts,
+    /// True if the change was made and undone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undone: bool,
     /// The run, whose folder `.runs/RUN` holds the artefacts; none outside of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
@@ -84,4 +87,14 @@ pub struct Output {
     pub artifacts: Vec<String>,
     /// The verifier's findings.
     pub verifier: Verdict,
+}
+
+impl Output {
+    /// The output after its change was undone.
+    #[must_use]
+    pub fn into_undone(mut self) -> Self {
+        self.applied_changes.values_mut().for_each(|count| *count = 0);
+        self.undone = true;
+        self
+    }
 }

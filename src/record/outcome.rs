@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Record, event::Event};
-use base::{change::Stamp, output::Phase};
+use base::{
+    change::Stamp,
+    output::{Output, Phase},
+};
 
 /// How many files are otherwise than they were before the run.
 pub fn changed_files(records: &[Record]) -> u64 {
@@ -44,11 +47,17 @@ pub fn unverified(records: &[Record]) -> BTreeSet<String> {
     open.into_keys().map(str::to_owned).collect()
 }
 
+/// The output of a verifier with what became of its change: a change that failed is undone, unless it stands unverified.
+pub fn settled(records: &[Record], output: &Output) -> Output {
+    let failed = output.phase == Phase::Verify && !output.verifier.passed;
+    if failed && unverified(records).is_empty() { output.clone().into_undone() } else { output.clone() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::event::{Checked, DtaVerified, Transaction, Undoing};
-    use base::output::{Output, Verdict};
+    use base::output::Verdict;
 
     fn transaction(name: &str) -> Box<Transaction> {
         Box::new(Transaction { transaction: name.to_owned(), ..Transaction::default() })
@@ -65,6 +74,7 @@ mod tests {
                 baseline: BTreeMap::new(),
                 proposed_changes: BTreeMap::new(),
                 applied_changes: BTreeMap::new(),
+                undone: false,
                 run: None,
                 artifacts: Vec::new(),
                 verifier: Verdict { passed, ..Verdict::default() },

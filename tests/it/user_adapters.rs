@@ -358,3 +358,29 @@ fn a_new_one_works_and_its_case_holds() {
         assert!(site.path("dta/other.test/first/expected/a.txt").exists(), "{made:?}");
     }
 }
+
+#[test]
+fn the_output_of_an_undone_change_says_so() {
+    let site = site_of(
+        &BLANKS
+            .replace("if after.lines_with_blanks == 0 { true } else", "if after.lines_with_blanks < 0 { true } else"),
+    );
+    let before = site.tree();
+    let described = site.nrv(&["dta", "describe", "blanks", "--json"]).exits(0).json();
+    let schema = nrv::system::schema::Schema::compile(&described["output_schema"]).unwrap();
+    for more in [&["--yes"][..], &["--yes", "--keep"]] {
+        let output = run(&site, &invocation("apply"), more).exits(4).json();
+        schema.check(&output).unwrap();
+        assert_eq!((&output["phase"], &output["ok"]), (&json!("verify"), &json!(false)));
+        assert_eq!((&output["applied_changes"]["files"], &output["undone"]), (&json!(0), &json!(true)));
+        assert_eq!(output["proposed_changes"]["files"], 3);
+        assert!(site.tree() == before);
+        let shown = site.nrv(&["runs", "show", "last"]).exits(0).stdout;
+        assert!(shown.contains("the change was undone") && !shown.contains("files changed               3"), "{shown}");
+        let report = site.nrv(&["runs", "report", "last", "--json"]).exits(0).json();
+        let counts = report["verifications"][0]["counts"].as_array().unwrap();
+        assert_eq!(counts.iter().find(|count| count["name"] == "files changed").unwrap()["after"], 0);
+    }
+    let output = run(&site, &invocation("dry-run"), &[]).exits(4).json();
+    assert!(output.get("undone").is_none() && output["applied_changes"]["files"] == 0, "{output:#}");
+}

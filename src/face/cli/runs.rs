@@ -102,7 +102,8 @@ pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) ->
     host::agents(&here.context, folder.id()).unwrap_or_default().iter().for_each(|one| out.line(&table::agent(one)));
     for verified in records.iter().filter_map(|record| record.event.dta_verified()) {
         out.line("");
-        out.data(&table::adapter(&json!(verified.output), &json!(verified.after)));
+        let output = record::outcome::settled(&records, &verified.output);
+        out.data(&table::adapter(&json!(output), &json!(verified.after)));
     }
     // Everything else is shown before a record that can't be read is named.
     readable

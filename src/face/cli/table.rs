@@ -39,7 +39,8 @@ pub(super) fn adapter(output: &Value, after: &Value) -> String {
     right_align(&mut table, &[1, 2]);
     let checks: Vec<String> = strings(&output["verifier"]["checks"]).map(words).collect();
     let verdict = if output["verifier"]["passed"] == true { "passed" } else { "failed" };
-    let mut text = format!("{}\nverifier {verdict}: {}\n", trimmed(&table), checks.join(", "));
+    let undone = if output["undone"] == true { "; the change was undone" } else { "" };
+    let mut text = format!("{}\nverifier {verdict}: {}{undone}\n", trimmed(&table), checks.join(", "));
     for remark in strings(&output["verifier"]["remarks"]) {
         let _ = writeln!(text, "{}", escape(remark));
     }

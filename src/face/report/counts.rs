@@ -22,6 +22,7 @@ pub(super) fn verifications(material: &Material<'_>) -> Vec<Verification> {
 
 fn of_adapter(material: &Material<'_>, (record, verified): (&Record, &DtaVerified)) -> Verification {
     let DtaVerified { output, after, .. } = verified;
+    let output = &record::outcome::settled(&material.records, output);
     let dry = output.phase == Phase::DryRun;
     let row = |(name, before): (&String, &u64)| Count {
         name: words(name),

@@ -2,6 +2,8 @@
 //!
 //! Gates and budgets have no say: a change that can't stay must be undone. The files are [`Current`] first.
 
+use serde::Deserialize;
+
 use super::{
     commit::{pack_files, settle},
     ledger::Ledger,
@@ -12,6 +14,7 @@ use crate::{Context, change::transaction::names, life::attempts::Aside, recorder
 use base::{
     change::{Content, Entry},
     error::{Code, Error},
+    output::Output,
 };
 use record::{
     Chain, Note, RunFolder,
@@ -110,7 +113,12 @@ impl Ledger<'_> {
     /// Undoes what could not be verified; the error, with what came of that. If it can't be undone, it stands, and the run can't be done.
     pub(crate) fn undo_unverified(&mut self, recorder: &mut Recorder<'_>, from: usize, error: Error) -> Error {
         match self.undo(recorder, from) {
-            Ok(()) => error.detail("undone", true),
+            Ok(()) => {
+                let output = error.details().get("output").and_then(|output| Output::deserialize(output).ok());
+                let output = output.and_then(|output| serde_json::to_value(output.into_undone()).ok());
+                let error = error.detail("undone", true);
+                output.into_iter().fold(error, |error, output| error.detail("output", output))
+            }
             Err(undo) => {
                 let standing = self.transactions.get(from..).unwrap_or_default();
                 self.unproven.extend(standing.iter().map(|one| one.transaction.clone()));

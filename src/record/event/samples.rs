@@ -217,6 +217,7 @@ fn of_adapters() -> Vec<Event> {
         baseline: counts.clone(),
         proposed_changes: counts.clone(),
         applied_changes: counts.clone(),
+        undone: true,
         run: Some(text("r")),
         artifacts: vec![text("a")],
         verifier,

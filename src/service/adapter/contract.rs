@@ -287,6 +287,7 @@ impl Proposal {
             baseline: self.baseline.counts.clone(),
             proposed_changes: self.counts.clone(),
             applied_changes: self.counts.iter().map(applied).collect(),
+            undone: false,
             run: None,
             artifacts: Vec::new(),
             verifier,

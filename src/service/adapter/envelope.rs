@@ -78,6 +78,10 @@ pub fn output_schema(adapter: &dyn Adapter) -> Value {
         "baseline": counts(&baseline),
         "proposed_changes": changes,
         "applied_changes": changes,
+        "undone": {
+            "type": "boolean",
+            "description": "True if the change was made and undone; `applied_changes` are zeros then. Left out otherwise.",
+        },
         "run": {
             "type": "string",
             "description": "The run: the artefacts stand below `.runs/RUN`. Outside of a run there is none.",
@@ -86,6 +90,7 @@ pub fn output_schema(adapter: &dyn Adapter) -> Value {
         "verifier": verifier,
     }));
     optional(&mut schema, "run");
+    optional(&mut schema, "undone");
     head(&mut schema, adapter, "output");
     schema
 }
