@@ -199,3 +199,38 @@ fn every_command_writes_exactly_one_document() {
         assert!(code == 0 || document["exit_code"] == code, "{arguments:?}: {document:#}");
     }
 }
+
+#[test]
+fn a_migrator_that_fails_to_apply_answers_in_the_shape_of_its_output() {
+    let schema = include_str!("../../schemas/json_schema_migrator.output.schema.json");
+    let site = Site::empty();
+    site.git(&["init", "-q", "-b", "main"]);
+    site.write("s/a.json", "{\"n\": \"1\"}\n");
+    site.write("s/b.json", "{\n  \"n\": \"x\"\n}\n");
+    site.write("s/c.json", "{");
+    site.commit();
+    let before = site.tree();
+    let mut input = json!({
+        "tool": "json_schema_migrator", "version": "1.0", "mode": "apply", "target": {"repo_path": ".", "glob": "s/*"},
+        "params": {"schema": {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}, "fixes": {"coerce": true}},
+        "constraints": {"max_files": 10, "timeout_ms": 60_000, "seed": 0},
+    });
+    let arguments = ["dta", "run", "json_schema_migrator", "--input", "-", "--json", "--yes"];
+    let ran = site.nrv_with(&arguments, &input.to_string()).exits(4);
+    let output = ran.json();
+    fits_schema(schema, &output);
+    assert_eq!((&output["ok"], &output["phase"]), (&json!(false), &json!("dry-run")));
+    assert_eq!((&output["proposed_changes"]["files"], &output["applied_changes"]["files"]), (&json!(1), &json!(0)));
+    let failures = output["verifier"]["failures"].as_array().unwrap();
+    assert_eq!(failures.iter().map(|one| one["path"].as_str().unwrap()).collect::<Vec<_>>(), ["s/b.json", "s/c.json"]);
+    assert!(output["run"].is_string() && site.tree() == before);
+    site.nrv_with(&arguments[..5], &input.to_string()).exits(4).says("permit more fixes");
+    let request = json!({"id": 7, "input": input, "files": {"s/b.json": "{}", "s/a.json": "{\"n\": \"1\"}"}});
+    let answer =
+        site.nrv_with(&["dta", "run", "json_schema_migrator", "--jsonl"], &request.to_string()).exits(0).json();
+    fits_schema(schema, &answer["output"]);
+    assert_eq!((&answer["output"]["ok"], &answer["files"]), (&json!(false), &json!({})));
+    input["params"]["allow_invalid"] = json!(["s/b.json", "s/c.json"]);
+    let output = site.nrv_with(&arguments, &input.to_string()).exits(0).json();
+    assert_eq!((&output["ok"], &output["applied_changes"]["files"]), (&json!(true), &json!(1)));
+}

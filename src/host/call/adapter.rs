@@ -305,6 +305,7 @@ impl Adapters<'_, '_> {
     }
 
     fn tell_failure<T>(&mut self, tool: &str, result: Result<T, Error>) -> Result<T, Error> {
+        let result = result.map_err(|error| of_run(error, self.pipeline.recorder.run_id()));
         if let Err(error) = &result
             && error.code() != Code::Suspended
         {
@@ -468,6 +469,13 @@ impl ByVerifier<'_> {
         Err(Error::new(Code::VerificationFailed, format!("the verifier of `{tool}` failed: {first}{more}"))
             .detail("output", value))
     }
+}
+
+/// An error whose output, if it has one, names the run.
+fn of_run(error: Error, run: &str) -> Error {
+    let Some(Value::Object(mut output)) = error.details().get("output").cloned() else { return error };
+    output.entry("run").or_insert_with(|| json!(run));
+    error.detail("output", Value::Object(output))
 }
 
 /// Verifies a proposal that a former session committed, or undoes it with all that came after it.

@@ -153,6 +153,9 @@ pub struct FileHash {
     pub sha256: Sha256,
 }
 
+/// The detail of an error that lists the files which the adapter could not read, as [`Skipped`].
+pub const SKIPPED: &str = "skipped";
+
 /// A file that the adapter leaves alone because it can't read it as its format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

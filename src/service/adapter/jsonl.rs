@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     Adapter, Context,
-    contract::{Finding, Output, Phase, Skipped},
+    contract::{Finding, Output, Phase, SKIPPED, Skipped},
     evidence::{Evidence, Images},
     parse,
     verify::judge,
@@ -57,7 +57,10 @@ pub fn answer(adapter: &dyn Adapter, ctx: &Context<'_>, request: &Request) -> Re
         overlay.insert(RepoPath::parse(path)?, Some(Content::new(text.clone().into_bytes(), 0o644)));
     }
     let ctx = Context { view: View::new(ctx.view.workspace(), &overlay), ..*ctx };
-    let proposal = adapter.propose(&ctx, &input)?;
+    let proposal = match adapter.propose(&ctx, &input) {
+        Ok(proposal) => proposal,
+        Err(error) => return refused(&request.id, error),
+    };
     let (baseline, manifest) = (proposal.baseline_record(&input), proposal.manifest_record(adapter.name()));
     let looks_at = adapter.looks_at(&input);
     let evidence = Evidence::new(looks_at, (&baseline, &manifest), Images::Proposed(&proposal.changes));
@@ -74,4 +77,13 @@ pub fn answer(adapter: &dyn Adapter, ctx: &Context<'_>, request: &Request) -> Re
     let output = proposal.output(&input, Phase::DryRun, report.verdict());
     let (left, skipped) = (baseline.findings, baseline.skipped);
     Ok(Answer { id: request.id.clone(), output, files, left, skipped })
+}
+
+/// The answer of an adapter that refuses with an output of its own, and changes nothing; else its error.
+fn refused(id: &Value, error: Error) -> Result<Answer, Error> {
+    let detail = |key: &str| error.details().get(key).cloned().unwrap_or_default();
+    let Ok(output) = serde_json::from_value(detail("output")) else { return Err(error) };
+    let left = serde_json::from_value(detail("findings")).unwrap_or_default();
+    let skipped = serde_json::from_value(detail(SKIPPED)).unwrap_or_default();
+    Ok(Answer { id: id.clone(), output, files: BTreeMap::new(), left, skipped })
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::json;
+
 use super::{
     kind::Tally,
     params::{Format, Params},
@@ -10,7 +12,7 @@ use super::{
 };
 use crate::{
     Context,
-    contract::{Counts, Finding, Invocation, Mode, Proposal},
+    contract::{Counts, Failure, Finding, Invocation, Mode, Phase, Proposal, SKIPPED, Verdict},
     survey::{Look, Results, Surveyed, survey},
 };
 use base::{
@@ -81,11 +83,12 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     let mut total = Total::default();
     survey.files.iter_mut().for_each(|file| total.add(file));
     check_schemas(&plan, &total.changes)?;
+    let proposal = survey.propose(total.results())?;
     if input.mode == Mode::Apply {
         let may_stay = |path: &RepoPath| allowed.as_ref().is_some_and(|globs| globs.matches(path));
-        check_left(total.findings.iter().filter(|finding| !may_stay(&finding.path)).collect())?;
+        check_left(input, &proposal, may_stay)?;
     }
-    survey.propose(total.results())
+    Ok(proposal)
 }
 
 fn page(plan: &Plan<'_>, syntax: Syntax, bytes: &[u8], is_over: &dyn Fn() -> bool) -> Page {
@@ -152,17 +155,28 @@ fn check_schemas(plan: &Plan<'_>, changes: &[Change]) -> Result<(), Error> {
     })
 }
 
-/// `verification_failed` if files stay invalid that may not: an apply would be undone.
-fn check_left(left: Vec<&Finding>) -> Result<(), Error> {
+/// `verification_failed` if files stay invalid that may not: an apply would be undone. The error holds the output.
+fn check_left(input: &Invocation, proposal: &Proposal, may_stay: impl Fn(&RepoPath) -> bool) -> Result<(), Error> {
+    let left: Vec<&Finding> = proposal.baseline.findings.iter().filter(|finding| !may_stay(&finding.path)).collect();
     let files: BTreeSet<&RepoPath> = left.iter().map(|finding| &finding.path).collect();
     if files.is_empty() {
         return Ok(());
     }
+    let place = |finding: &Finding| match finding.place.as_str() {
+        "" => String::new(),
+        place => format!(" `{place}`"),
+    };
     let shown = left.iter().take(IN_MESSAGE).map(|finding| {
         let line = finding.line.map_or(String::new(), |line| format!(":{line}"));
-        let place = if finding.place.is_empty() { String::new() } else { format!(" `{}`", finding.place) };
-        format!("`{}`{line}{place} ({}): {}", finding.path, finding.kind, finding.reason)
+        format!("`{}`{line}{} ({}): {}", finding.path, place(finding), finding.kind, finding.reason)
     });
+    let failure = |finding: &&Finding| {
+        let line = finding.line.map_or(String::new(), |line| format!("line {line}:"));
+        let reason = format!("stays invalid: {line}{} ({}) {}", place(finding), finding.kind, finding.reason);
+        Failure::at("files_valid", &finding.path, reason)
+    };
+    let failures = left.iter().map(failure).collect();
+    let verdict = Verdict { checks: vec!["files_valid".to_owned()], failures, ..Verdict::default() };
     let mut message = format!(
         "{} can't be made valid by `params.fixes`: {}",
         counted(files.len() as u64, "file"),
@@ -173,7 +187,12 @@ fn check_left(left: Vec<&Finding>) -> Result<(), Error> {
     }
     let list: Vec<serde_json::Value> =
         left.iter().take(IN_DETAILS).filter_map(|finding| serde_json::to_value(finding).ok()).collect();
-    Err(Error::new(Code::VerificationFailed, message)
+    let output = proposal.output(input, Phase::DryRun, verdict);
+    let error = Error::new(Code::VerificationFailed, message);
+    let skipped = &proposal.baseline.skipped;
+    let error = if skipped.is_empty() { error } else { error.detail(SKIPPED, json!(skipped)) };
+    Err(error
+        .detail("output", json!(output))
         .detail("findings", list)
         .detail("files", files.len() as u64)
         .hint("permit more fixes, mend the files, or name them in `params.allow_invalid`; nothing was changed"))
