@@ -200,6 +200,53 @@ fn every_command_writes_exactly_one_document() {
     }
 }
 
+/// A page that `link_updater` can't read.
+const UNREADABLE: &str =
+    "<body><select><option>a<option>b\n<iframe src=\"http://old.example.com/f\"></iframe></body>\n";
+
+#[test]
+fn a_skipped_file_is_named_everywhere() {
+    let site = Site::new(1);
+    site.write("site/broken.html", UNREADABLE);
+    site.script(
+        "w.rhai",
+        "const WORKFLOW = #{ name: \"w\" };
+         nrv.dta(\"link_updater\").propose(#{ target: #{ glob: \"site/**\" }, params: #{ from_hosts: [\"old.example.com\"], to_host: \"https://new.example.com\" } });",
+    );
+    site.commit();
+    let input = invocation("site/**/*.html", OLD, NEW).to_string();
+    let mut error = invocation("site/**/*.html", OLD, NEW);
+    error["params"]["on_skip"] = json!("error");
+    let links =
+        ["run", "std:migrate_all_links", "--arg", "from=old.example.com", "--arg", "to=https://new.example.com"];
+    let adapter = ["dta", "run", "link_updater", "--input", "-"];
+    let runs: [(Vec<&str>, String, i32); 6] = [
+        ([&links[..], &["--arg", "glob=site/**/*.html", "--dry-run"]].concat(), String::new(), 0),
+        ([&links[..], &["--arg", "glob=site/broken.html", "--yes"]].concat(), String::new(), 0),
+        ([&adapter[..], &["--dry-run"]].concat(), input.clone(), 0),
+        ([&adapter[..], &["--yes"]].concat(), error.to_string(), 1),
+        (vec!["run", "w.rhai"], String::new(), 0),
+        ([&adapter[..], &["--yes"]].concat(), input, 0),
+    ];
+    for (arguments, input, code) in runs {
+        site.nrv_with(&arguments, &input)
+            .exits(code)
+            .says("not read: `site/broken.html`: what is text and what is markup");
+        let shown = site.nrv(&["runs", "show", "last"]).exits(0).stdout;
+        assert!(shown.contains("not read: `site/broken.html`: what is text"), "{arguments:?}: {shown}");
+        let report = site.nrv(&["runs", "report", "last"]).exits(0).stdout;
+        assert!(report.contains("Unread files") && report.contains("`site/broken.html`: what is text"), "{report}");
+        let report = site.nrv(&["runs", "report", "last", "--json"]).exits(0).json();
+        assert_eq!(report["unread"][0]["path"], "site/broken.html", "{arguments:?}");
+        for form in
+            [&["--html"][..], &["--annotations", "github"], &["--annotations", "gitlab"], &["--annotations", "sarif"]]
+        {
+            let report = site.nrv(&[&["runs", "report", "last"], form].concat()).exits(0).stdout;
+            assert!(report.contains("site/broken.html") && report.contains("what is text"), "{arguments:?} {form:?}");
+        }
+    }
+}
+
 #[test]
 fn a_migrator_that_fails_to_apply_answers_in_the_shape_of_its_output() {
     let schema = include_str!("../../schemas/json_schema_migrator.output.schema.json");

@@ -99,7 +99,7 @@ pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) ->
         summarise(&finished, out);
         return Ok(exit_code(&finished, arguments.mutation.asked));
     }
-    finished.left.lines().for_each(|line| out.prompt(&format!("{}\n", escape(&line))));
+    finished.left.place_lines().for_each(|line| out.prompt(&format!("{}\n", escape(&line))));
     Ok(conclude(&finished, arguments.mutation, out))
 }
 

@@ -238,6 +238,7 @@ pub(super) fn tell_end(finished: &Finished, out: &mut Output) {
     for evaluation in finished.evaluations.iter().filter(|evaluation| !evaluation.is_trivial()) {
         out.say(&evaluation.sentence());
     }
+    finished.left.file_lines().for_each(|line| out.prompt(&format!("{}\n", escape(&line))));
     tell_withheld(&finished.withheld, out);
     out.say(&format!("{} (run {}, {} ms)", finished.sentence(), finished.run, finished.duration_ms));
 }

@@ -105,6 +105,9 @@ pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) ->
         let output = record::outcome::settled(&records, &verified.output);
         out.data(&table::adapter(&json!(output), &json!(verified.after)));
     }
+    let error = records.iter().rev().find_map(|record| record.event.end()).and_then(|end| end.error.as_ref());
+    let left = host::Left::of(&records, error, |path| folder.read(path).ok());
+    left.lines().for_each(|line| out.line(&escape(&line)));
     // Everything else is shown before a record that can't be read is named.
     readable
 }

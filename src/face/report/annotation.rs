@@ -10,7 +10,7 @@ use super::model::{Change, Fate, Kind, Line, Report};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// A line was changed, or would be.
+    /// A line was changed, or would be; or a file was not read.
     Notice,
     /// The run, or what it did, failed.
     Error,
@@ -28,13 +28,13 @@ pub struct Annotation {
     pub end_line: u64,
     /// How much it matters.
     pub level: Level,
-    /// The rule: `change`, `verification`, or an error's code.
+    /// The rule: `change`, `unread`, `verification`, or an error's code.
     pub rule: String,
     /// The sentence, without a final period.
     pub message: String,
 }
 
-/// Annotations of a run: why it failed first, then what it changed or would, in the order of the report.
+/// Annotations of a run: why it failed first, the files that it did not read, then what it changed or would, in the order of the report.
 ///
 /// Lines of a change that stands are those of the new file, all others those of the file as it was.
 pub fn annotations(report: &Report) -> Vec<Annotation> {
@@ -47,6 +47,16 @@ pub fn annotations(report: &Report) -> Vec<Annotation> {
             level: Level::Error,
             rule: "verification".to_owned(),
             message: format!("{}: {}", failure.check, failure.reason),
+        });
+    }
+    for file in &report.unread {
+        all.push(Annotation {
+            path: Some(file.path.clone()),
+            line: 1,
+            end_line: 1,
+            level: Level::Notice,
+            rule: "unread".to_owned(),
+            message: format!("not read: {}", file.reason),
         });
     }
     for change in report.changes.files.iter().filter(|change| counts(change.fate)) {

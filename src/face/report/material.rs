@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     format::{self, moment},
-    model::{Fact, Waiting},
+    model::{Fact, Unread, Waiting},
 };
 use base::{error::Error, hash::Sha256, output::Output, path::RepoPath};
 use gate::{Rules, secrets};
@@ -142,13 +142,21 @@ impl<'a> Material<'a> {
 
     /// The places and files that the proposals of the run left.
     pub(super) fn left(&self) -> Left {
-        Left::of(&self.records, |path| self.folder.read(path).ok())
+        let error = self.ended().and_then(|end| end.error.as_ref());
+        Left::of(&self.records, error, |path| self.folder.read(path).ok())
     }
 
-    /// The places and files that one proposal left, a sentence each.
+    /// The places that one proposal left, a sentence each.
     pub(super) fn left_by(&self, output: &Output) -> Vec<String> {
         let left = Left::of_proposal(output, |path| self.folder.read(path).ok());
-        left.unwrap_or_default().lines().map(|line| self.shown(line.as_bytes())).collect()
+        left.unwrap_or_default().place_lines().map(|line| self.shown(line.as_bytes())).collect()
+    }
+
+    /// The files that no proposal read, each with the reason.
+    pub(super) fn unread(&self) -> Vec<Unread> {
+        let shown = |text: &str| self.shown(text.as_bytes());
+        let skipped = self.left().skipped;
+        skipped.iter().map(|one| Unread { path: shown(&one.path), reason: shown(&one.reason) }).collect()
     }
 
     /// A content by its hash in the pack.

@@ -72,6 +72,7 @@ impl Report {
             confirmations: decisions::confirmations(&material),
             would_ask: decisions::would_ask(&material),
             verifications: counts::verifications(&material),
+            unread: material.unread(),
             commitments: counts::commitments(&material),
             agents: agents::of(context, folder),
             evaluations: counts::evaluations(&material),

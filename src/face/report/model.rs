@@ -48,6 +48,9 @@ pub struct Report {
     pub would_ask: Vec<String>,
     /// Counts before and after, and what the verifier checked.
     pub verifications: Vec<Verification>,
+    /// The files that no proposal read, sorted by path.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Unread>,
     /// The commitments of the run.
     pub commitments: Vec<Commitment>,
     /// The agents of the run, in the order in which they were summoned.
@@ -93,6 +96,15 @@ pub struct Fact {
     pub name: String,
     /// The value as text.
     pub value: String,
+}
+
+/// A file that an adapter could not read as its format.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unread {
+    /// Its path.
+    pub path: String,
+    /// Why it was not read.
+    pub reason: String,
 }
 
 /// Why a run did not end well.

@@ -26,6 +26,7 @@ pub fn text(report: &Report) -> String {
     section(&mut out, "Asked", &facts(report));
     section(&mut out, "Decisions", &decisions(report));
     section(&mut out, "Counts and checks", &report.verifications.iter().map(verification).collect::<String>());
+    section(&mut out, "Unread files", &unread(report));
     section(&mut out, "Commitments", &commitments(report));
     section(&mut out, "Agents", &report.agents.iter().map(agent).collect::<String>());
     section(&mut out, "Evaluations", &evaluations(report));
@@ -114,6 +115,12 @@ fn verification(one: &Verification) -> String {
         wrap(&mut out, &format!("{}{path}: {}", words(&failure.check), failure.reason), "  ");
     }
     one.remarks.iter().for_each(|remark| wrap(&mut out, remark, "  "));
+    out
+}
+
+fn unread(report: &Report) -> String {
+    let mut out = String::new();
+    report.unread.iter().for_each(|file| wrap(&mut out, &format!("`{}`: {}", file.path, file.reason), ""));
     out
 }
 

@@ -115,7 +115,7 @@ impl<'a> Host<'a> {
             diff_lines,
             verified_by: self.ledger.verified_by(&self.recorder),
             outcome: finished::outcome(state, files_changed, &proposals),
-            left: Left::of(&proposals, |path| self.recorder.folder.read(path).ok()),
+            left: Left::of(&proposals, error.as_ref(), |path| self.recorder.folder.read(path).ok()),
             undone: self.ledger.undone,
             set_aside: self.ledger.set_aside,
             patch: patch.as_ref().map(|_| format!(".runs/{}/artifacts/run.patch", self.recorder.folder.id())),

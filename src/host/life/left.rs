@@ -1,9 +1,9 @@
 //! The places and files that verified proposals left: places in doubt or of another meaning, and files that nobody read.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use adapter::contract::{BaselineRecord, Finding, Skipped};
-use base::{output::Output, text::counted};
+use adapter::contract::{BaselineRecord, Finding, SKIPPED, Skipped};
+use base::{error::Error, output::Output, text::counted};
 use record::{Record, event::Event};
 
 /// The places and files that the proposals of a run left.
@@ -20,28 +20,35 @@ pub struct Left {
     unknown: u64,
 }
 
+/// The end of the names of artefacts that hold a baseline.
+const BASELINE: &str = "-baseline.json";
+
+/// The artefact with the baseline of an output.
+fn baseline(output: &Output) -> Option<&str> {
+    output.artifacts.iter().map(String::as_str).find(|path| path.ends_with(BASELINE))
+}
+
 impl Left {
-    /// The places and files that the verified proposals of records left; `read` reads an artefact of the run.
-    pub fn of(records: &[Record], read: impl Fn(&str) -> Option<Vec<u8>>) -> Self {
-        let proposed = records.iter().filter_map(|record| match &record.event {
-            Event::DtaProposed(proposed) => Some(proposed.left),
-            _ => None,
-        });
-        let proposed: u64 = proposed.sum();
+    /// The places that the verified proposals of records left, and the files that no proposal read. An adapter that refused to
+    /// propose names such files in its error. `read` reads an artefact of the run.
+    pub fn of(records: &[Record], error: Option<&Error>, read: impl Fn(&str) -> Option<Vec<u8>>) -> Self {
+        let verified = records.iter().filter_map(|record| record.event.dta_verified());
+        let verified: Vec<&str> = verified.filter_map(|verified| baseline(&verified.output)).collect();
         let mut left = Left::default();
-        if proposed == 0 {
-            return left;
-        }
         for record in records {
-            let Event::DtaVerified(verified) = &record.event else { continue };
-            match Left::of_proposal(&verified.output, &read) {
+            let Event::DtaProposed(proposed) = &record.event else { continue };
+            let path = record.files.iter().map(|file| file.path.as_str()).find(|path| path.ends_with(BASELINE));
+            let (Some(path), 1..) = (path, proposed.left) else { continue };
+            match Left::of_baseline(path, &read) {
                 Some(one) => {
-                    left.places.extend(one.places);
+                    left.places.extend(one.places.into_iter().filter(|_| verified.contains(&path)));
                     left.skipped.extend(one.skipped);
                 }
-                None => left.unknown = proposed,
+                None => left.unknown += proposed.left,
             }
         }
+        let skipped = error.and_then(|error| error.details().get(SKIPPED));
+        left.skipped.extend(skipped.and_then(|list| Vec::<Skipped>::deserialize(list).ok()).unwrap_or_default());
         left.places.sort();
         left.places.dedup();
         left.skipped.sort_by(|a, b| (&a.path, &a.reason).cmp(&(&b.path, &b.reason)));
@@ -51,18 +58,30 @@ impl Left {
 
     /// The places and files that one proposal left, by the output about it; none if its baseline can't be read.
     pub fn of_proposal(output: &Output, read: impl Fn(&str) -> Option<Vec<u8>>) -> Option<Self> {
-        let path = output.artifacts.iter().find(|path| path.ends_with("-baseline.json"));
-        let one = serde_json::from_slice::<BaselineRecord>(&read(path?)?).ok()?;
+        Left::of_baseline(baseline(output)?, &read)
+    }
+
+    fn of_baseline(path: &str, read: &impl Fn(&str) -> Option<Vec<u8>>) -> Option<Self> {
+        let one = serde_json::from_slice::<BaselineRecord>(&read(path)?).ok()?;
         Some(Left { places: one.findings, skipped: one.skipped, unknown: 0 })
     }
 
     /// A sentence for each place and each file.
     pub fn lines(&self) -> impl Iterator<Item = String> {
-        let places = self.places.iter().map(|place| {
+        self.place_lines().chain(self.file_lines())
+    }
+
+    /// A sentence for each place.
+    pub fn place_lines(&self) -> impl Iterator<Item = String> {
+        self.places.iter().map(|place| {
             let line = place.line.map_or_else(String::new, |line| format!(":{line}"));
             format!("left `{}`{line}: {}", place.path, place.reason)
-        });
-        places.chain(self.skipped.iter().map(|file| format!("not read: `{}`: {}", file.path, file.reason)))
+        })
+    }
+
+    /// A sentence for each file that was not read.
+    pub fn file_lines(&self) -> impl Iterator<Item = String> {
+        self.skipped.iter().map(|file| format!("not read: `{}`: {}", file.path, file.reason))
     }
 
     /// The numbers in words: `3 places in 2 files, and 1 unread file`; none if nothing was.

@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{
     Context, Work,
-    contract::{Baseline, Counts, FileHash, Finding, Invocation, Proposal, Skipped},
+    contract::{Baseline, Counts, FileHash, Finding, Invocation, Proposal, SKIPPED, Skipped},
     deadline::Deadline,
 };
 use base::{
@@ -189,6 +190,7 @@ impl<T> Survey<T> {
         let (OnSkip::Error, Some(first)) = (on_skip, self.skipped.first()) else { return Ok(()) };
         Err(Error::new(Code::Unreadable, format!("`{}` can't be read as its format: {}", first.path, first.reason))
             .detail("files", self.skipped.iter().map(|skipped| skipped.path.clone()).collect::<Vec<_>>())
+            .detail(SKIPPED, json!(self.skipped))
             .hint("exclude it with `!` in `target.glob`, or set `params.on_skip` to `list`"))
     }
 

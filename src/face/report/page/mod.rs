@@ -96,6 +96,9 @@ fn sections(report: &Report) -> Vec<Section> {
     if !report.verifications.is_empty() {
         sections.push(section("counts", "Counts and checks", summary::verifications(report)));
     }
+    if !report.unread.is_empty() {
+        sections.push(section("unread", "Unread files", summary::unread(report)));
+    }
     if !report.commitments.is_empty() {
         sections.push(section("commitments", "Commitments", summary::commitments(report)));
     }

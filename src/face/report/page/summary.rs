@@ -161,6 +161,20 @@ fn verification(one: &Verification) -> Markup {
     }
 }
 
+pub(super) fn unread(report: &Report) -> Markup {
+    html! {
+        table.list {
+            caption.hidden { "Files that no proposal read" }
+            thead { tr { th scope="col" { "File" } th scope="col" { "Reason" } } }
+            tbody {
+                @for file in &report.unread {
+                    tr { th scope="row" { (escape(&file.path)) } td { (lines(&file.reason)) } }
+                }
+            }
+        }
+    }
+}
+
 pub(super) fn commitments(report: &Report) -> Markup {
     html! {
         table.list {
