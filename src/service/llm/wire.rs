@@ -1,13 +1,13 @@
 //! A server as an orchestrator: a dialect over a transport.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 
 use serde_json::Value;
 
 use super::{
     capabilities::Capabilities,
     client::Orchestrator,
-    dialect::{Dialect, Draft, Place},
+    dialect::{Dialect, Draft, Framing, Place},
     error::{Kind, lasting, of_failure, of_status, passing, quoted},
     event::Reply,
     frame::Frames,
@@ -93,7 +93,18 @@ impl Wire {
         let mut draft = Draft::default();
         if form.starts_with("text/html") {
             return Err(lasting(Kind::Server, "the server answered with a page, not with a reply"));
-        } else if stream && !form.starts_with("application/json") {
+        }
+        let (first, received) = begun(received)?;
+        let is_stream = match dialect.framing() {
+            Framing::Ndjson => stream && !form.starts_with("application/json"),
+            // Some servers stream what they call JSON, and others send whole what they call a stream. A stream begins with
+            // a field, a comment or a byte order mark.
+            Framing::Sse if form.starts_with("application/json") => {
+                first.is_some_and(|byte| b"deir:\xef".contains(&byte))
+            }
+            Framing::Sse => first != Some(b'{'),
+        };
+        if is_stream {
             self.streamed(received, cancel, &mut draft, on_token)?;
         } else {
             dialect.whole(&self.whole(received)?, &mut draft)?;
@@ -164,6 +175,21 @@ impl Orchestrator for Wire {
     }
 }
 
+/// The first byte of an answer that is no white space, and the answer from there on.
+fn begun(received: Received) -> Result<(Option<u8>, Received), Error> {
+    let Received { status, headers, mut body } = received;
+    let mut first = [b' '];
+    while first[0].is_ascii_whitespace() {
+        match body.read(&mut first) {
+            Ok(0) => return Ok((None, Received { status, headers, body })),
+            Err(error) if error.kind() != ErrorKind::Interrupted => return Err(of_failure(&Failure::of(&error))),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    let body = Box::new(std::io::Cursor::new(first).chain(body));
+    Ok((Some(first[0]), Received { status, headers, body }))
+}
+
 /// True if a server reports that it lacks the resource.
 fn is_not_there(error: &Error) -> bool {
     let status = error.details().get("status").and_then(Value::as_u64);
@@ -231,6 +257,18 @@ mod tests {
         let transport = Scripted::default().answer(200, &[("content-type", "application/json")], &body);
         let (pieces, reply) = answer(&transport);
         assert_eq!((pieces, reply.unwrap().text), (vec!["ab".to_owned()], "ab".to_owned()));
+    }
+
+    #[test]
+    fn a_stream_is_one_by_its_first_byte_and_not_by_its_name() {
+        let whole = json!({"choices": [{"message": {"content": "ab"}, "finish_reason": "stop"}]}).to_string();
+        let stream = chunk("ab") + END;
+        for form in ["application/json", "text/event-stream", "text/plain", ""] {
+            for body in [whole.clone(), format!("\r\n {whole}"), stream.clone(), format!(": wait\n\n{stream}")] {
+                let transport = Scripted::default().answer(200, &[("content-type", form)], &body);
+                assert_eq!(answer(&transport).1.unwrap().text, "ab", "{form}: {body}");
+            }
+        }
     }
 
     #[test]
