@@ -318,6 +318,7 @@ impl Lines<'_> {
             model_requested: request.model().to_owned(),
             model,
             text: text.unwrap_or(self.text),
+            reasoning: String::new(),
             value: None,
             tool_calls,
             finish: finish.unwrap_or(waits),

@@ -67,6 +67,8 @@ const LONGEST_WAIT_MS: u64 = 366 * 86_400_000;
 struct Told {
     names: Vec<String>,
     message: String,
+    /// The status, which is all that there is inside of a stream.
+    status: Option<u16>,
 }
 
 impl Told {
@@ -75,7 +77,8 @@ impl Told {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
         let names = [text(error.get("type")), text(error.get("code"))].into_iter().flatten().collect();
         let message = text(Some(error)).or_else(|| text(error.get("message"))).unwrap_or_default();
-        Told { names, message }
+        let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+        Told { names, message, status: status.filter(|status| (400..600).contains(status)) }
     }
 
     fn is(&self, names: &[&str]) -> bool {
@@ -98,8 +101,10 @@ impl Told {
 
 /// The error of an answer with a status other than 200.
 pub(super) fn of_status(status: u16, headers: &BTreeMap<String, String>, body: &str) -> Error {
-    let told = serde_json::from_str(body)
-        .map_or_else(|_| Told { names: Vec::new(), message: body.to_owned() }, |body: Value| Told::of(&body));
+    let told = serde_json::from_str(body).map_or_else(
+        |_| Told { names: Vec::new(), message: body.to_owned(), status: None },
+        |body: Value| Told::of(&body),
+    );
     let waits = headers.contains_key("retry-after") || headers.contains_key("retry-after-ms");
     let (kind, retriable) = judged(status, waits, &told);
     let what = match kind {
@@ -147,6 +152,17 @@ fn wait_ms(headers: &BTreeMap<String, String>) -> Option<u64> {
     ms.map(|ms| ms.min(LONGEST_WAIT_MS))
 }
 
+/// True if a body reports an error, in any of the known forms.
+pub(super) fn is_error(body: &Value) -> bool {
+    let has_error = match &body["error"] {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+        Value::Array(_) | Value::Bool(true) | Value::Number(_) => true,
+    };
+    has_error || body["object"] == "error" || body["type"] == "error"
+}
+
 /// The error that comes as an event in the middle of a reply.
 pub(super) fn of_event(event: &Value) -> Error {
     let told = Told::of(event);
@@ -161,7 +177,7 @@ pub(super) fn of_event(event: &Value) -> Error {
         () if told.is_broken_form() => (Kind::MalformedJson, false),
         () if told.is(&["content_policy_violation", "content_filter"]) => (Kind::Refusal, false),
         () if told.is(&["invalid_request_error", "not_found_error", "not_supported_error"]) => (Kind::Server, false),
-        () => (Kind::Server, true),
+        () => told.status.map_or((Kind::Server, true), |status| judged(status, false, &told)),
     };
     of_kind(kind, retriable, format!("the server reported an error: {}", quoted(&told.message)))
 }
@@ -212,6 +228,27 @@ mod tests {
         check(401, &[], &told("authentication_error", "Unauthorized."), (Kind::Authentication, false, None));
         check(404, &[], &told("not_found_error", "File Not Found"), (Kind::Server, false, None));
         check(307, &[("location", "http://elsewhere/")], &json!({}), (Kind::Server, false, None));
+    }
+
+    #[test]
+    fn an_error_within_a_stream_is_judged_by_its_code() {
+        for (code, expected) in [
+            (json!(400), (Kind::Server, false)),
+            (json!(401), (Kind::Authentication, false)),
+            (json!(429), (Kind::RateLimit, false)),
+            (json!(502), (Kind::Server, true)),
+            (json!(503), (Kind::Overloaded, true)),
+            (json!(7), (Kind::Server, true)),
+            (json!("x"), (Kind::Server, true)),
+        ] {
+            let body = json!({"error": {"code": code, "message": "no"}});
+            let error = of_event(&body);
+            assert!(is_error(&body));
+            assert_eq!((kind(&error), is_retriable(&error)), (Some(expected.0), expected.1), "{code}");
+        }
+        for none in [json!({"error": null}), json!({"error": ""}), json!({"error": {}}), json!({"choices": []})] {
+            assert!(!is_error(&none), "{none}");
+        }
     }
 
     #[test]

@@ -63,16 +63,16 @@ impl LlmStreamEvent {
     }
 }
 
-/// The reason that a model stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The reason that a model stopped. A later one outweighs those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
     /// It was done, or came to a stop text.
     Stop,
-    /// It reached the limit of tokens.
-    Length,
     /// It waits for tools.
     ToolCalls,
+    /// It reached the limit of tokens.
+    Length,
     /// It, or a filter, refused.
     Refusal,
 }
@@ -115,6 +115,9 @@ pub struct Reply {
     pub model: Option<String>,
     /// The text.
     pub text: String,
+    /// The model's reasoning, if the server sends it apart from the text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reasoning: String,
     /// The text as a value, if a schema was given: it fits the schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
@@ -138,6 +141,7 @@ impl Reply {
             model_requested: model.to_owned(),
             model: Some(model.to_owned()),
             text: text.into(),
+            reasoning: String::new(),
             value: None,
             tool_calls: Vec::new(),
             finish: Finish::Stop,

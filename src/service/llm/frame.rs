@@ -22,6 +22,8 @@ pub(super) struct Frames<'a, R> {
     buffer: Vec<u8>,
     ready: VecDeque<Frame>,
     has_ended: bool,
+    /// True if the bytes ended inside of an event.
+    is_cut: bool,
 }
 
 enum Parser {
@@ -36,7 +38,15 @@ impl<'a, R: Read> Frames<'a, R> {
             Framing::Sse => Parser::Sse(Sse::default()),
             Framing::Ndjson => Parser::Ndjson(Ndjson::default()),
         };
-        Frames { reader, parser, cancel, buffer: vec![0; BUFFER], ready: VecDeque::new(), has_ended: false }
+        Frames {
+            reader,
+            parser,
+            cancel,
+            buffer: vec![0; BUFFER],
+            ready: VecDeque::new(),
+            has_ended: false,
+            is_cut: false,
+        }
     }
 
     /// Reads once, which may wait.
@@ -56,20 +66,33 @@ impl<'a, R: Read> Frames<'a, R> {
             }
         } else {
             self.has_ended = true;
-            let finished = match &mut self.parser {
-                Parser::Sse(sse) => sse.finish(&mut frames),
-                Parser::Ndjson(ndjson) => ndjson.finish(&mut frames),
+            let (is_inside, finished) = match &mut self.parser {
+                Parser::Sse(sse) => (sse.is_inside(), sse.finish(&mut frames)),
+                Parser::Ndjson(ndjson) => (ndjson.is_inside(), ndjson.finish(&mut frames)),
             };
             // Some servers forget the last line end. An incomplete event was cut off, and is dropped.
-            frames.retain(|frame| finished.is_ok() && is_whole(&frame.data));
+            frames.retain(|frame| finished.is_ok() && is_whole(frame));
+            self.is_cut = is_inside && frames.is_empty();
         }
-        self.ready.extend(frames);
+        self.ready.extend(frames.into_iter().flat_map(events));
         Ok(())
     }
 }
 
-fn is_whole(data: &str) -> bool {
-    data == "[DONE]" || serde_json::from_str::<serde::de::IgnoredAny>(data).is_ok()
+fn is_whole(frame: &Frame) -> bool {
+    let is_json = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+    frame.is_done() || is_json(&frame.data) || lines(frame).all(|line| line.is_done() || is_json(&line.data))
+}
+
+/// The lines of an event, each as one.
+fn lines(frame: &Frame) -> impl Iterator<Item = Frame> {
+    frame.data.lines().map(|line| Frame { event: frame.event.clone(), data: line.to_owned() })
+}
+
+/// The events of what came as one: some servers leave the empty line between events out.
+fn events(frame: Frame) -> Vec<Frame> {
+    let is_several = frame.data.contains('\n') && frame.json().is_err() && lines(&frame).all(|line| is_whole(&line));
+    if is_several { lines(&frame).collect() } else { vec![frame] }
 }
 
 impl<R: Read> Iterator for Frames<'_, R> {
@@ -84,7 +107,7 @@ impl<R: Read> Iterator for Frames<'_, R> {
                 return Some(Ok(frame));
             }
             if self.has_ended {
-                return None;
+                return std::mem::take(&mut self.is_cut).then(|| Err(of_failure(&Failure::Closed)));
             }
             if let Err(error) = self.fill() {
                 self.has_ended = true;
@@ -98,16 +121,25 @@ impl<R: Read> Iterator for Frames<'_, R> {
 mod tests {
     use super::*;
 
-    fn all(text: &str, framing: Framing) -> Vec<String> {
+    fn all(text: &str, framing: Framing) -> Vec<Option<String>> {
         let cancel = Cancel::default();
-        Frames::new(text.as_bytes(), framing, &cancel).map(|frame| frame.unwrap().data).collect()
+        Frames::new(text.as_bytes(), framing, &cancel).map(|frame| frame.ok().map(|frame| frame.data)).collect()
     }
 
     #[test]
-    fn a_forgotten_line_end_is_forgiven_and_a_cut_event_is_none() {
-        assert_eq!(all("data: 1\n\ndata: [DONE]", Framing::Sse), ["1", "[DONE]"]);
-        assert_eq!(all("data: 1\n\ndata: {\"a\":", Framing::Sse), ["1"]);
-        assert_eq!(all("{}\n{\"done\":true}", Framing::Ndjson), ["{}", "{\"done\":true}"]);
-        assert_eq!(all("{}\n{\"done\":tr", Framing::Ndjson), ["{}"]);
+    fn a_forgotten_line_end_is_forgiven_and_a_cut_event_is_an_error() {
+        for (text, framing, expected) in [
+            ("data: 1\n\ndata: [DONE]", Framing::Sse, [Some("1"), Some("[DONE]")]),
+            ("data: 1\n\ndata: {\"a\":", Framing::Sse, [Some("1"), None]),
+            ("data: 1\n\ndata: [DON", Framing::Sse, [Some("1"), None]),
+            ("data: 1\n\ndat", Framing::Sse, [Some("1"), None]),
+            ("{}\n{\"done\":true}", Framing::Ndjson, [Some("{}"), Some("{\"done\":true}")]),
+            ("{}\n{\"done\":tr", Framing::Ndjson, [Some("{}"), None]),
+            ("{}\n\u{e9}", Framing::Ndjson, [Some("{}"), None]),
+        ] {
+            let expected: Vec<_> = expected.into_iter().map(|data| data.map(str::to_owned)).collect();
+            assert_eq!(all(text, framing), expected, "{text}");
+        }
+        assert_eq!(all("data: 1\n\n: a comment", Framing::Sse), [Some("1".to_owned())]);
     }
 }

@@ -42,6 +42,11 @@ impl Ndjson {
     pub(crate) fn finish(&mut self, out: &mut Vec<Frame>) -> Result<(), Error> {
         self.push(b"\n", out)
     }
+
+    /// True if a line has begun.
+    pub(super) fn is_inside(&self) -> bool {
+        !self.line.trim_ascii().is_empty()
+    }
 }
 
 #[cfg(test)]

@@ -55,6 +55,11 @@ impl Sse {
         self.push(b"\n\n", out)
     }
 
+    /// True if an event has begun. Comments are no events.
+    pub(super) fn is_inside(&self) -> bool {
+        self.has_data || !matches!(self.line.first(), None | Some(b':'))
+    }
+
     fn take_line(&mut self, line: &[u8], out: &mut Vec<Frame>) -> Result<(), Error> {
         let text = std::str::from_utf8(line).map_err(|_| not_utf8())?;
         let text = match std::mem::replace(&mut self.has_begun, true) {
@@ -78,6 +83,12 @@ impl Sse {
                 self.data.push_str(value);
             }
             "event" => self.event = Some(value.to_owned()),
+            // Older versions of llama.cpp's server report errors so.
+            "error" => {
+                self.event = Some("error".to_owned());
+                self.has_data = true;
+                self.data.push_str(value);
+            }
             // Comments have no name; other fields concern browsers.
             _ => {}
         }
@@ -144,6 +155,11 @@ mod tests {
             let pieces: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
             prop_assert_eq!(frames(&pieces).unwrap(), frames(&[text.as_bytes()]).unwrap());
         }
+    }
+
+    #[test]
+    fn a_field_that_is_an_error_is_an_event_of_that_name() {
+        assert_eq!(frames(&[b"error: {\"code\":500}\n\n"]).unwrap(), [frame(Some("error"), "{\"code\":500}")]);
     }
 
     #[test]

@@ -49,14 +49,14 @@ const RETRY: &[Field] = fields! { on: "array", max: "int", wait_ms: "int?" };
 const OPTIONS: &[Field] = fields! { allow_fence: "bool?" };
 
 const ANSWER: &[Field] = fields! {
-    text: "string", value: "any?", tool_calls: "array" = TOOL_CALL, finish: "string", usage: "map" = USAGE,
+    text: "string", reasoning: "string?", value: "any?", tool_calls: "array" = TOOL_CALL, finish: "string", usage: "map" = USAGE,
     provider: "string", model_requested: "string", model: "string?", request: "string", ignored: "array?",
     cost_millionths: "int?", from: "string?", label: "string?",
 };
 
 /// The fields of a streamed reply; one that the script cancelled lacks some.
 const STREAMED: &[Field] = fields! {
-    text: "string", value: "any?", tool_calls: "array" = TOOL_CALL, finish: "string", usage: "map?" = USAGE,
+    text: "string", reasoning: "string?", value: "any?", tool_calls: "array" = TOOL_CALL, finish: "string", usage: "map?" = USAGE,
     provider: "string?", model_requested: "string", model: "string?", request: "string?", ignored: "array?",
     cost_millionths: "int?", from: "string?", label: "string?",
 };
@@ -84,7 +84,7 @@ pub(super) const NAMESPACE: Namespace = Namespace {
         /// `value` is there if the request has a `schema`, and fits it. `finish` is `stop`, `length`, `tool_calls` or `refusal`. `usage` has
         /// `input_tokens`, `cached_tokens` and `output_tokens`; `cost_millionths` is there if the policy has prices. A tool call is
         /// `#{id, name, arguments}`. `ignored` names the fields that the provider does not support. `from` is `"cassette"` if the reply was
-        /// recorded, and `label` is `"authored"` if a person wrote it.
+        /// recorded, and `label` is `"authored"` if a person wrote it. `reasoning` is there if the server sends it apart from the text.
         ///
         /// ```rhai
         /// let reply = nrv.llm.complete(#{ prompt: "Name two colours.", max_tokens: 100,

@@ -6,12 +6,16 @@ use super::{
     super::{
         capabilities::Capabilities,
         discovery,
-        error::of_event,
+        error::{is_error, of_event},
         event::Usage,
         message::{Message, Role, ToolChoice},
         request::{LlmRequest, wrong},
     },
-    Ask, Dialect, Draft, Frame, put,
+    Ask, Dialect, Draft, Frame,
+    calls::CallPiece,
+    draft::unknown,
+    parts::{self, holds},
+    put,
 };
 use base::error::Error;
 
@@ -75,58 +79,28 @@ impl Dialect for Anthropic {
     }
 
     fn whole(&self, body: &Value, draft: &mut Draft) -> Result<(), Error> {
-        if body["type"] == "error" {
+        if is_error(body) {
             return Err(of_event(body));
         }
-        draft.model(body.get("model"));
-        for block in body["content"].as_array().into_iter().flatten() {
-            match block["type"].as_str() {
-                Some("text") => draft.text(block.get("text"))?,
-                Some("tool_use") => draft.whole_call(block.get("id"), block.get("name"), &block["input"])?,
-                // Thoughts are no part of the reply.
-                _ => {}
-            }
-        }
-        usage(&body["usage"], draft);
-        if let Some(word) = body["stop_reason"].as_str() {
-            draft.finish(word)?;
-        }
+        begin(body, draft)?;
+        draft.finish(&body["stop_reason"])?;
         draft.end();
         Ok(())
     }
 
     fn event(&self, frame: &Frame, draft: &mut Draft) -> Result<(), Error> {
-        let body = frame.json()?;
+        let Some(body) = frame.body(draft)? else { return Ok(()) };
         let index = body["index"].as_u64().unwrap_or_default();
-        match body["type"].as_str() {
-            Some("message_start") => {
-                draft.model(body["message"].get("model"));
-                usage(&body["message"]["usage"], draft);
-            }
-            Some("content_block_start") => {
-                let block = &body["content_block"];
-                match block["type"].as_str() {
-                    Some("text") => draft.text(block.get("text"))?,
-                    Some("tool_use") => draft.call(index, block.get("id"), block.get("name"), "")?,
-                    _ => {}
-                }
-            }
-            Some("content_block_delta") => match body["delta"]["type"].as_str() {
-                Some("text_delta") => draft.text(body["delta"].get("text"))?,
-                Some("input_json_delta") => {
-                    let more = body["delta"]["partial_json"].as_str().unwrap_or_default();
-                    draft.call(index, None, None, more)?;
-                }
-                _ => {}
-            },
+        match body["type"].as_str().or(frame.event.as_deref()) {
+            Some("message_start") if !draft.is_empty() => return Err(unknown("a second beginning", &body["message"])),
+            Some("message_start") => begin(&body["message"], draft)?,
+            Some("content_block_start") => block(index, &body["content_block"], draft)?,
+            Some("content_block_delta") => delta(index, &body["delta"], draft)?,
             Some("message_delta") => {
-                if let Some(word) = body["delta"]["stop_reason"].as_str() {
-                    draft.finish(word)?;
-                }
+                draft.finish(&body["delta"]["stop_reason"])?;
                 usage(&body["usage"], draft);
             }
             Some("message_stop") => draft.end(),
-            Some("error") => return Err(of_event(&body)),
             // There may be new ones at any time, which are to be passed over.
             _ => {}
         }
@@ -135,6 +109,50 @@ impl Dialect for Anthropic {
 
     fn discover(&self, ask: &Ask<'_>) -> Result<Capabilities, Error> {
         discovery::anthropic(ask)
+    }
+}
+
+/// Takes a message, or the beginning of one.
+fn begin(message: &Value, draft: &mut Draft) -> Result<(), Error> {
+    draft.model(message.get("model"));
+    usage(&message["usage"], draft);
+    match &message["content"] {
+        Value::Array(blocks) => blocks.iter().zip(0..).try_for_each(|(content, index)| block(index, content, draft)),
+        other => parts::text(other, draft),
+    }
+}
+
+/// Takes a block of the content, or the beginning of one.
+fn block(index: u64, block: &Value, draft: &mut Draft) -> Result<(), Error> {
+    match block["type"].as_str() {
+        Some("text") => parts::text(&block["text"], draft),
+        Some("thinking") => draft.reasoning(&parts::words(block)),
+        Some("tool_use") => {
+            // A stream has an empty input here, and pieces of the real one later.
+            let input = if holds(&block["input"]) { &block["input"] } else { &Value::Null };
+            let function = json!({"name": block["name"], "arguments": input});
+            draft.calls(vec![CallPiece::new(Some(index), &block["id"], &function)])
+        }
+        // Thoughts that only the server can read, and a note that another model answers.
+        Some("redacted_thinking" | "fallback") => Ok(()),
+        Some(kind) => Err(unknown("a block", kind)),
+        None => Err(unknown("a block", block)),
+    }
+}
+
+/// Takes a piece of a block.
+fn delta(index: u64, delta: &Value, draft: &mut Draft) -> Result<(), Error> {
+    match delta["type"].as_str() {
+        Some("text_delta") => parts::text(&delta["text"], draft),
+        Some("thinking_delta") => draft.reasoning(&parts::words(delta)),
+        Some("input_json_delta") => {
+            let more = delta["partial_json"].as_str().unwrap_or_default();
+            draft.calls(vec![CallPiece::more(index, more)])
+        }
+        // Where a text comes from, and a proof of thoughts.
+        Some("citations_delta" | "signature_delta") => Ok(()),
+        Some(kind) => Err(unknown("a piece of a block", kind)),
+        None => Err(unknown("a piece of a block", delta)),
     }
 }
 

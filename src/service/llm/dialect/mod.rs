@@ -1,10 +1,12 @@
 //! The forms in which servers are asked and answer. A dialect only translates: it sends nothing and checks no reply.
 
 mod anthropic;
+mod calls;
 mod draft;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
+mod parts;
 mod providers;
 
 use serde_json::Value;
@@ -15,7 +17,7 @@ pub use self::{
 };
 use super::{
     capabilities::Capabilities,
-    error::{Kind, passing, quoted},
+    error::{Kind, is_error, of_event, passing, quoted},
     request::LlmRequest,
 };
 use base::error::Error;
@@ -95,6 +97,28 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// True if it is the mark of OpenAI's that nothing follows, however it is written.
+    pub(super) fn is_done(&self) -> bool {
+        self.data.trim().trim_matches('"').eq_ignore_ascii_case("[done]")
+    }
+
+    /// The body of a server-sent event, if it has one. An event that reports an error is that error.
+    fn body(&self, draft: &mut Draft) -> Result<Option<Value>, Error> {
+        let data = self.data.trim();
+        if self.event.as_deref() == Some("error") {
+            return Err(of_event(&serde_json::from_str(data).unwrap_or_else(|_| Value::from(data))));
+        }
+        if self.is_done() {
+            draft.end();
+        }
+        // Empty ones keep a connection alive.
+        if data.is_empty() || self.is_done() {
+            return Ok(None);
+        }
+        let body = self.json()?;
+        if is_error(&body) { Err(of_event(&body)) } else { Ok(Some(body)) }
+    }
+
     /// Parses the data of the event as JSON.
     pub fn json(&self) -> Result<Value, Error> {
         serde_json::from_str(&self.data).map_err(|error| {

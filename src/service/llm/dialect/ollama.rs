@@ -4,9 +4,17 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        capabilities::Capabilities, discovery, error::of_event, event::Usage, message::Message, request::LlmRequest,
+        capabilities::Capabilities,
+        discovery,
+        error::{is_error, of_event},
+        event::Usage,
+        message::Message,
+        request::LlmRequest,
     },
-    Ask, Dialect, Draft, Frame, Framing, put,
+    Ask, Dialect, Draft, Frame, Framing,
+    draft::unknown,
+    parts::{self, holds},
+    put,
 };
 use base::error::Error;
 
@@ -57,23 +65,26 @@ impl Dialect for Ollama {
     }
 
     fn whole(&self, body: &Value, draft: &mut Draft) -> Result<(), Error> {
-        if body.get("error").is_some() {
+        if is_error(body) {
             return Err(of_event(body));
         }
         draft.model(body.get("model"));
-        let message = &body["message"];
-        draft.text(message.get("content"))?;
-        for call in message["tool_calls"].as_array().into_iter().flatten() {
-            let function = &call["function"];
-            draft.whole_call(call.get("id"), function.get("name"), &function["arguments"])?;
+        // The forms of other places of the same server.
+        if let Some(field) = ["response", "choices", "tool_calls"].iter().find(|field| holds(&body[**field])) {
+            return Err(unknown(&format!("no `message`, but a `{field}`"), body));
         }
+        parts::message(&body["message"], draft)?.into_iter().try_for_each(|call| draft.whole_call(call))?;
         if body["done"] == true {
             draft.usage(Usage {
                 input_tokens: body["prompt_eval_count"].as_u64(),
                 cached_tokens: None,
                 output_tokens: body["eval_count"].as_u64(),
             });
-            draft.finish(body["done_reason"].as_str().unwrap_or("stop"))?;
+            draft.finish(&body["done_reason"])?;
+            // Old versions give no reason.
+            if !holds(&body["done_reason"]) {
+                draft.finish(&json!("stop"))?;
+            }
             draft.end();
         }
         Ok(())

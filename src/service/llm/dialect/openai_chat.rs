@@ -6,12 +6,15 @@ use super::{
     super::{
         capabilities::Capabilities,
         discovery,
-        error::of_event,
+        error::{is_error, of_event},
         event::Usage,
         message::{Message, ToolChoice},
         request::LlmRequest,
     },
-    Ask, Dialect, Draft, Frame, put,
+    Ask, Dialect, Draft, Frame,
+    draft::unknown,
+    parts::{self, has_words, holds},
+    put,
 };
 use base::error::Error;
 
@@ -57,28 +60,16 @@ impl Dialect for OpenAiChat {
     }
 
     fn whole(&self, body: &Value, draft: &mut Draft) -> Result<(), Error> {
-        if body.get("error").is_some_and(|error| !error.is_null()) {
+        if is_error(body) {
             return Err(of_event(body));
         }
-        let choice = &body["choices"][0];
-        self.piece(body, &choice["message"], draft)?;
-        finish(choice, draft)?;
+        take(body, draft)?;
         draft.end();
         Ok(())
     }
 
     fn event(&self, frame: &Frame, draft: &mut Draft) -> Result<(), Error> {
-        if frame.data.trim() == "[DONE]" {
-            draft.end();
-            return Ok(());
-        }
-        let body = frame.json()?;
-        if body.get("error").is_some_and(|error| !error.is_null()) || frame.event.as_deref() == Some("error") {
-            return Err(of_event(&body));
-        }
-        let choice = &body["choices"][0];
-        self.piece(&body, &choice["delta"], draft)?;
-        finish(choice, draft)
+        frame.body(draft)?.map_or(Ok(()), |body| take(&body, draft))
     }
 
     fn discover(&self, ask: &Ask<'_>) -> Result<Capabilities, Error> {
@@ -86,42 +77,107 @@ impl Dialect for OpenAiChat {
     }
 }
 
-impl OpenAiChat {
-    /// Takes what a chunk, or a whole reply, has.
-    fn piece(&self, body: &Value, part: &Value, draft: &mut Draft) -> Result<(), Error> {
-        draft.model(body.get("model"));
-        draft.text(part.get("content"))?;
-        draft.text(part.get("refusal"))?;
-        for (position, call) in part["tool_calls"].as_array().into_iter().flatten().enumerate() {
-            let index = call["index"].as_u64().unwrap_or(position as u64);
-            let function = &call["function"];
-            let more = match &function["arguments"] {
-                Value::String(text) => text.clone(),
-                Value::Null => String::new(),
-                value => value.to_string(),
-            };
-            draft.call(index, call.get("id"), function.get("name"), &more)?;
-        }
-        if part.get("refusal").and_then(Value::as_str).is_some_and(|refusal| !refusal.is_empty()) {
-            draft.refused();
-        }
-        // `prompt_tokens` are all of the request's, cached or not.
-        draft.usage(Usage {
-            input_tokens: body["usage"]["prompt_tokens"].as_u64(),
-            cached_tokens: body["usage"]["prompt_tokens_details"]["cached_tokens"].as_u64(),
-            output_tokens: body["usage"]["completion_tokens"].as_u64(),
-        });
-        Ok(())
+/// Fields of a choice that are read, or say nothing.
+const KNOWN: [&str; 9] = [
+    "delta",
+    "message",
+    "text",
+    "finish_reason",
+    "native_finish_reason",
+    "stop_reason",
+    "logprobs",
+    "content_filter_results",
+    "usage",
+];
+
+/// Fields of a message that have no place beside it.
+const STRAY: [&str; 4] = ["content", "function_call", "refusal", "tool_calls"];
+
+/// Fields with which other protocols write replies.
+const OTHERS: [&str; 10] = [
+    "candidates",
+    "content",
+    "delta",
+    "detail",
+    "generated_text",
+    "message",
+    "output",
+    "response",
+    "text",
+    "tool_calls",
+];
+
+/// Takes what a chunk, or a whole reply, has.
+fn take(body: &Value, draft: &mut Draft) -> Result<(), Error> {
+    draft.model(body.get("model"));
+    usage(&body["usage"], draft);
+    match &body["choices"] {
+        Value::Array(_) if has_words(&body["tool_calls"]) => Err(unknown("`tool_calls` beside its `choices`", body)),
+        Value::Array(choices) if choices.len() > 1 => Err(unknown("several `choices`", choices.len())),
+        Value::Array(choices) => choices.iter().try_for_each(|choice| choose(choice, draft)),
+        other if holds(other) => Err(unknown("`choices`", other)),
+        // An event that says nothing, such as the cost, or one of another protocol.
+        _ if body.is_object() || body.is_null() => match OTHERS.iter().find(|field| holds(&body[**field])) {
+            Some(field) => Err(unknown(&format!("no `choices`, but a `{field}`"), body)),
+            None => Ok(()),
+        },
+        _ => Err(unknown("an event", body)),
     }
 }
 
-/// Takes why the model stopped; a refusal that was told already stays one.
-fn finish(choice: &Value, draft: &mut Draft) -> Result<(), Error> {
-    match choice["finish_reason"].as_str() {
-        Some("stop") if draft.is_refused() => Ok(()),
-        Some(word) => draft.finish(word),
-        None => Ok(()),
+/// Takes the only choice.
+fn choose(choice: &Value, draft: &mut Draft) -> Result<(), Error> {
+    if is_error(choice) {
+        return Err(of_event(choice));
     }
+    if let Some(field) = STRAY.iter().find(|field| has_words(&choice[**field])) {
+        return Err(unknown(&format!("a `{field}` beside its message"), choice));
+    }
+    choice["index"].as_u64().map_or(Ok(()), |index| draft.choose(index))?;
+    let before = draft.sizes();
+    piece(&choice["delta"], draft)?;
+    draft.has_deltas |= draft.sizes() != before;
+    let mut is_said = draft.has_deltas;
+    // Some servers send these in place of `delta`, and others repeat there what they have said.
+    for field in ["message", "text"] {
+        let from = draft.sizes();
+        match is_said {
+            true => repeated(&choice[field], before.0, draft)?,
+            false => piece(&choice[field], draft)?,
+        }
+        let (old, new) = draft.text_at(from.0);
+        if field == "message" && !old.is_empty() && new.starts_with(old) {
+            return Err(unknown("a `message` that may repeat the text, or continue it", new));
+        }
+        is_said |= draft.sizes() != from;
+    }
+    usage(&choice["usage"], draft);
+    parts::unread(choice, &[&KNOWN], draft);
+    draft.finish(&choice["finish_reason"])
+}
+
+fn piece(message: &Value, draft: &mut Draft) -> Result<(), Error> {
+    let calls = parts::message(message, draft)?;
+    draft.calls(calls)
+}
+
+/// Takes a message that has to repeat the reply so far, or its text from a position on.
+fn repeated(message: &Value, from: usize, draft: &mut Draft) -> Result<(), Error> {
+    let mut whole = Draft::default();
+    piece(message, &mut whole)?;
+    if whole.text_at(0).1 == draft.text_at(from).1 {
+        whole.forget_text();
+    }
+    draft.complete(whole)
+}
+
+/// `prompt_tokens` are all of the request's, cached or not.
+fn usage(usage: &Value, draft: &mut Draft) {
+    draft.usage(Usage {
+        input_tokens: usage["prompt_tokens"].as_u64(),
+        cached_tokens: usage["prompt_tokens_details"]["cached_tokens"].as_u64(),
+        output_tokens: usage["completion_tokens"].as_u64(),
+    });
 }
 
 fn message(message: &Message) -> Value {

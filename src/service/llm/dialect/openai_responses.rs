@@ -6,12 +6,15 @@ use super::{
     super::{
         capabilities::Capabilities,
         discovery,
-        error::of_event,
+        error::{is_error, of_event},
         event::Usage,
         message::{Message, Role, ToolChoice},
         request::LlmRequest,
     },
-    Ask, Dialect, Draft, Frame, put,
+    Ask, Dialect, Draft, Frame,
+    calls::CallPiece,
+    draft::unknown,
+    parts, put,
 };
 use base::error::Error;
 
@@ -62,13 +65,13 @@ impl Dialect for OpenAiResponses {
     }
 
     fn whole(&self, body: &Value, draft: &mut Draft) -> Result<(), Error> {
-        if body.get("error").is_some_and(|error| !error.is_null()) {
+        if is_error(body) {
             return Err(of_event(body));
         }
+        let mut whole = Draft::default();
+        body["output"].as_array().into_iter().flatten().try_for_each(|item| output(item, &mut whole))?;
         // A stream has told its pieces already.
-        if draft.is_empty() {
-            body["output"].as_array().into_iter().flatten().try_for_each(|item| output(item, draft))?;
-        }
+        draft.complete(whole)?;
         draft.model(body.get("model"));
         let usage = &body["usage"];
         draft.usage(Usage {
@@ -76,36 +79,30 @@ impl Dialect for OpenAiResponses {
             cached_tokens: usage["input_tokens_details"]["cached_tokens"].as_u64(),
             output_tokens: usage["output_tokens"].as_u64(),
         });
-        match body["status"].as_str() {
-            Some("incomplete") => {
-                draft.finish(body["incomplete_details"]["reason"].as_str().unwrap_or("incomplete"))?;
-            }
-            Some(_) if draft.is_refused() => {}
-            Some(word) => draft.finish(word)?,
-            None => {}
+        match (body["status"].as_str(), &body["incomplete_details"]["reason"]) {
+            (Some("incomplete"), Value::Null) => draft.finish(&body["status"])?,
+            (Some("incomplete"), reason) => draft.finish(reason)?,
+            _ => draft.finish(&body["status"])?,
         }
         draft.end();
         Ok(())
     }
 
     fn event(&self, frame: &Frame, draft: &mut Draft) -> Result<(), Error> {
-        if frame.data.trim() == "[DONE]" {
-            return Ok(());
-        }
-        let body = frame.json()?;
+        let Some(body) = frame.body(draft)? else { return Ok(()) };
         match body["type"].as_str().or(frame.event.as_deref()) {
             Some("response.created" | "response.in_progress") => draft.model(body["response"].get("model")),
-            Some("response.output_text.delta") => draft.text(body.get("delta"))?,
-            Some("response.refusal.delta") => {
-                draft.text(body.get("delta"))?;
-                draft.refused();
+            Some("response.output_text.delta") => parts::text(&body["delta"], draft)?,
+            // Its pieces may not have come.
+            Some("response.output_text.done") if draft.said_of_item().is_empty() => parts::text(&body["text"], draft)?,
+            Some("response.refusal.delta") => parts::refusal(&body["delta"], draft)?,
+            Some("response.reasoning_text.delta" | "response.reasoning_summary_text.delta") => {
+                draft.reasoning(&parts::words(&body["delta"]))?;
             }
-            Some("response.output_item.done") if body["item"]["type"] == "function_call" => {
-                output(&body["item"], draft)?;
-            }
+            Some("response.output_item.added") if body["item"]["type"] == "function_call" => draft.announce_call(),
+            Some("response.output_item.done") => done(&body["item"], draft)?,
             Some("response.completed" | "response.incomplete") => self.whole(&body["response"], draft)?,
             Some("response.failed") => return Err(of_event(&body["response"])),
-            Some("error") => return Err(of_event(&body)),
             // The others repeat these, or tell what is not needed.
             _ => {}
         }
@@ -117,19 +114,27 @@ impl Dialect for OpenAiResponses {
     }
 }
 
+/// Takes a whole item of a stream. Pieces of its text may have come before.
+fn done(item: &Value, draft: &mut Draft) -> Result<(), Error> {
+    let mut whole = Draft::default();
+    output(item, &mut whole)?;
+    match draft.said_of_item() {
+        said if said.is_empty() || item["type"] != "message" => output(item, draft)?,
+        said if said == whole.text_at(0).1 => {}
+        said => return Err(unknown("an item whose text is not that of its pieces", said)),
+    }
+    draft.end_item();
+    Ok(())
+}
+
 /// Takes an item of the output.
 fn output(item: &Value, draft: &mut Draft) -> Result<(), Error> {
     match item["type"].as_str() {
-        Some("function_call") => draft.whole_call(item.get("call_id"), item.get("name"), &item["arguments"]),
-        Some("message") => item["content"].as_array().into_iter().flatten().try_for_each(|part| {
-            if part["type"] == "refusal" {
-                draft.refused();
-                return draft.text(part.get("refusal"));
-            }
-            draft.text(part.get("text"))
-        }),
-        // Thoughts, and what other tools of the server did.
-        _ => Ok(()),
+        Some("function_call") => draft.whole_call(CallPiece::new(None, &item["call_id"], item)),
+        Some("message") => parts::content(&item["content"], draft),
+        Some("reasoning") => draft.whole_reasoning(&parts::words(item)),
+        Some(kind) => Err(unknown("an item of output", kind)),
+        None => Err(unknown("an item of output", item)),
     }
 }
 

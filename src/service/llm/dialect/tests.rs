@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     super::{
         capabilities::{Capabilities, Model},
-        error::{Kind, kind},
+        error::{Kind, is_retriable, kind},
         event::Reply,
         frame::Frames,
         message::{Message, Role, Tool, ToolCall, ToolChoice},
@@ -240,18 +240,30 @@ fn a_stream_is_read_to_its_end() {
     }
 }
 
-/// A stream that ends too early is never taken for a reply.
+/// A stream that ends too early is never taken for a reply. Behind the reason that the model stopped only the cost may be missing.
 #[test]
 fn a_stream_that_is_cut_is_an_error() {
-    let rows: [(&dyn Dialect, &str); 4] =
-        [(&Anthropic, ANTHROPIC), (&Ollama, OLLAMA), (&OpenAiChat, CHAT), (&OpenAiResponses, RESPONSES)];
-    for (dialect, text) in rows {
+    let rows: [(&dyn Dialect, &str, &str); 4] = [
+        (&Anthropic, ANTHROPIC, "event: message_stop"),
+        (&Ollama, OLLAMA, ""),
+        (&OpenAiChat, CHAT, "data: {\"choices\":[],"),
+        (&OpenAiResponses, RESPONSES, ""),
+    ];
+    for (dialect, text, after) in rows {
         let whole = stream(dialect, text).unwrap().1;
+        let reason = if after.is_empty() { text.len() } else { text.find(after).unwrap() };
         for at in (0..text.len()).filter(|at| text.is_char_boundary(*at)) {
             match stream(dialect, &text[..at]) {
                 // Only line ends are missing.
-                Ok((_, reply)) => assert!(reply == whole && text[at..].trim().is_empty(), "cut at {at}"),
-                Err(error) => assert_eq!(kind(&error), Some(Kind::Truncated), "cut at {at}: {error}"),
+                Ok((_, reply)) if text[at..].trim().is_empty() => assert_eq!(reply, whole, "cut at {at}"),
+                Ok((_, reply)) => {
+                    assert!(at >= reason.saturating_sub(2), "cut at {at}: {reply:?}");
+                    assert_eq!((reply.text, reply.finish), (whole.text.clone(), whole.finish), "cut at {at}");
+                }
+                Err(error) => {
+                    assert_eq!(kind(&error), Some(Kind::Truncated), "cut at {at}: {error}");
+                    assert!(is_retriable(&error), "cut at {at}: {error}");
+                }
             }
         }
     }
@@ -267,7 +279,8 @@ fn an_error_inside_a_stream_is_an_error() {
     fails(&Ollama, &format!("{begun}\n{{\"error\":\"an error was encountered\"}}\n"), Kind::Server);
     let busy = json!({"error": {"code": 500, "message": "slot unavailable", "type": "server_error"}});
     fails(&OpenAiChat, &line(busy), Kind::Server);
-    fails(&OpenAiChat, CHAT.strip_suffix("data: [DONE]\n\n").unwrap(), Kind::Truncated);
+    let done = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: [DONE]\n\n";
+    fails(&OpenAiChat, done, Kind::Server);
     fails(&OpenAiChat, &CHAT.replace("\"fs", "\"f\u{0}\" s"), Kind::MalformedJson);
     let failed = json!({"type": "response.failed", "response": {"error": {"code": "server_error", "message": "oh"}}});
     fails(&OpenAiResponses, &line(failed), Kind::Server);

@@ -78,7 +78,11 @@ pub(crate) const FAULTS: &[Fault] = &[
     passing("a stream that is cut within an event", Kind::Truncated, |dialect| {
         Some(begun(dialect).then(b"20\r\ndata: {\"choices\":[{\"del"))
     }),
-    passing("a stream without its last event", Kind::Truncated, |dialect| Some(Answer::stream(&unfinished(dialect)))),
+    passing("a stream without its end", Kind::Truncated, |dialect| Some(Answer::stream(&unfinished(dialect)))),
+    passing("a stream that is cut after the reason", Kind::Truncated, |dialect| Some(Answer::begun(&ending(dialect)))),
+    passing("a stream that is half-closed after the reason", Kind::Truncated, |dialect| {
+        Some(Answer::begun(&ending(dialect)).then_half_close())
+    }),
     passing("a stream of nothing", Kind::Truncated, |_| Some(Answer::stream(&[""; 0]))),
     passing("a reply that is cut", Kind::Truncated, |dialect| {
         let body = form::whole(dialect, EMPTY_PLAN, Finish::Stop).to_string();
@@ -134,9 +138,18 @@ fn begun(dialect: &str) -> Answer {
     Answer::begun(&unfinished(dialect))
 }
 
-fn unfinished(dialect: &str) -> Vec<String> {
+/// A stream with the reason that the model stopped, where a dialect has one before the last event.
+fn ending(dialect: &str) -> Vec<String> {
     let mut events = form::events(dialect, &["{\"di", "ffs\":[]}"], Finish::Stop);
     events.pop();
+    events
+}
+
+fn unfinished(dialect: &str) -> Vec<String> {
+    let mut events = ending(dialect);
+    // The reason, and the cost behind it.
+    let more = [("anthropic", 1), ("openai_chat", 2)].iter().find(|(name, _)| *name == dialect);
+    events.truncate(events.len() - more.map_or(0, |(_, more)| *more));
     events
 }
 
