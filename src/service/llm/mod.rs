@@ -16,6 +16,8 @@ mod cassette;
 mod check;
 mod client;
 mod command;
+#[cfg(test)]
+mod corpus;
 mod difference;
 mod discovery;
 mod error;
