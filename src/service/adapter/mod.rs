@@ -24,6 +24,9 @@ mod record_files;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "corpora are files of the repository, and rounds a setting of its tests")]
 mod code_agreement;
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the suite is a file of the repository")]
+mod toml_agreement;
 
 use serde_json::Value;
 

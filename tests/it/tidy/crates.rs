@@ -14,7 +14,6 @@ const SHARED: &[(&str, &str)] = &[
     ("oxc_span", OXC),
     ("serde", "derives, and parses nothing"),
     ("serde_json", "values in memory, numbers and well-formedness; each side finds the places of values by itself"),
-    ("toml_edit", "the one reader of TOML, until one side has another"),
     (
         "tree-sitter",
         "the grammars of languages, of which there is one each; the rules over their trees are written twice",
