@@ -37,7 +37,7 @@ pub(super) fn read(syntax: Syntax, text: &str) -> Result<Document, String> {
     let root = parsed.value.ok_or("it is empty")?;
     let mut reader = Reader { offset, atoms: Vec::new(), brackets: Vec::new() };
     let value = reader.value(&root, String::new(), 0)?;
-    Ok(Document { value, atoms: reader.atoms, brackets: reader.brackets })
+    Ok(Document { value, atoms: reader.atoms, brackets: reader.brackets, anchors: Vec::new() })
 }
 
 /// A text of JSON5 with blanks for the other white space between its parts, byte for byte.

@@ -2,8 +2,11 @@
 //!
 //! Values are those of JSON. A date of TOML is its text. Infinity and not-a-number are refused, and so are duplicate keys.
 
+mod attached;
+mod cut;
 mod json;
 mod outside;
+mod remark;
 mod toml;
 mod yaml;
 
@@ -11,7 +14,10 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-pub use self::outside::{Cut, outside};
+pub use self::{
+    cut::{Cut, Departure, Side},
+    outside::outside,
+};
 
 /// The depth of values that is read.
 const DEEPEST: usize = 128;
@@ -53,6 +59,8 @@ pub struct Document {
     pub atoms: Vec<Atom>,
     /// The objects and arrays in brackets or braces, with their places in the text.
     pub(crate) brackets: Vec<(String, Range<usize>)>,
+    /// The anchors of YAML with the values behind them.
+    pub(crate) anchors: Vec<(String, Range<usize>)>,
 }
 
 /// Reads a text; the error is the reason that it is not of its syntax.

@@ -1,6 +1,6 @@
 //! YAML, by the events of `libyaml-safer`, with the core schema of YAML 1.2.
 
-use std::{collections::BTreeMap, ops::Range, panic};
+use std::{collections::BTreeMap, panic};
 
 use libyaml_safer::{Event, EventData, MappingStyle, Mark, Parser, ScalarStyle, SequenceStyle};
 use serde_json::{Map, Number, Value};
@@ -31,8 +31,7 @@ fn parsed(text: &str) -> Result<Vec<Document>, String> {
     let mut bytes = body.as_bytes();
     let mut parser = Parser::new();
     parser.set_input_string(&mut bytes);
-    let (atoms, brackets) = (Vec::new(), Vec::new());
-    let mut reader = Reader { parser, text, places, atoms, brackets, anchors: BTreeMap::new(), copied: 0 };
+    let mut reader = Reader { parser, text, places, found: Document::default(), anchors: BTreeMap::new(), copied: 0 };
     let mut documents = Vec::new();
     loop {
         let event = reader.next()?;
@@ -48,8 +47,7 @@ fn parsed(text: &str) -> Result<Vec<Document>, String> {
                 reader.anchors.clear();
                 let event = reader.next()?;
                 let value = reader.value(event, String::new(), 0)?;
-                let (atoms, brackets) = (std::mem::take(&mut reader.atoms), std::mem::take(&mut reader.brackets));
-                documents.push(Document { value, atoms, brackets });
+                documents.push(Document { value, ..std::mem::take(&mut reader.found) });
             }
             EventData::StreamEnd => break,
             _ => return Err("it has an unexpected part".to_owned()),
@@ -91,8 +89,8 @@ struct Reader<'t> {
     text: &'t str,
     /// The byte in the text of each byte that the parser reads.
     places: Vec<usize>,
-    atoms: Vec<Atom>,
-    brackets: Vec<(String, Range<usize>)>,
+    /// The document so far, without its value.
+    found: Document,
     anchors: BTreeMap<String, Value>,
     copied: usize,
 }
@@ -113,11 +111,26 @@ impl Reader<'_> {
         self.places.get(index).copied().unwrap_or(self.text.len())
     }
 
+    /// Notes the anchor in the properties that a value begins with. Returns the begin of the value.
+    fn properties(&mut self, pointer: &str, start: usize) -> usize {
+        let mut at = start;
+        while let Some(word) = self.text.get(at..).filter(|text| text.starts_with(['&', '!'])) {
+            let length = word.find(|c: char| c.is_whitespace() || ",[]{}".contains(c)).unwrap_or(word.len());
+            if word.starts_with('&') {
+                self.found.anchors.push((pointer.to_owned(), at..at + length));
+            }
+            at += length;
+            at += self.text[at..].len() - self.text[at..].trim_start_matches([' ', '\t']).len();
+        }
+        at
+    }
+
     fn atom(&mut self, pointer: &str, is_key: bool, (start, end): (Mark, Mark)) {
         let (start, end) = (self.place(start), self.place(end));
+        let start = if is_key { start } else { self.properties(pointer, start) };
         // The end of a block scalar is the begin of the next line that is not empty.
         let trimmed = self.text.get(start..end).map_or(0, |text| text.trim_end().len());
-        self.atoms.push(Atom { pointer: pointer.to_owned(), is_key, range: start..start + trimmed, owner: None });
+        self.found.atoms.push(Atom { pointer: pointer.to_owned(), is_key, range: start..start + trimmed, owner: None });
     }
 
     fn value(&mut self, event: Event, at: String, depth: usize) -> Result<Value, String> {
@@ -140,13 +153,15 @@ impl Reader<'_> {
                 (anchor, scalar(&self.text_of(value), tag.as_deref(), style == ScalarStyle::Plain)?)
             }
             EventData::SequenceStart { anchor, style, .. } => {
+                let start = self.properties(&at, self.place(marks.0));
                 let (value, end) = self.sequence(&at, depth)?;
-                self.bracket(at, style == SequenceStyle::Flow, (marks.0, end));
+                self.bracket(at, style == SequenceStyle::Flow, (start, end));
                 (anchor, value)
             }
             EventData::MappingStart { anchor, style, .. } => {
+                let start = self.properties(&at, self.place(marks.0));
                 let (value, end) = self.mapping(&at, depth)?;
-                self.bracket(at, style == MappingStyle::Flow, (marks.0, end));
+                self.bracket(at, style == MappingStyle::Flow, (start, end));
                 (anchor, value)
             }
             _ => return Err("it has an unexpected part".to_owned()),
@@ -157,9 +172,9 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    fn bracket(&mut self, pointer: String, is_flow: bool, (start, end): (Mark, Mark)) {
+    fn bracket(&mut self, pointer: String, is_flow: bool, (start, end): (usize, Mark)) {
         if is_flow {
-            self.brackets.push((pointer, self.place(start)..self.place(end)));
+            self.found.brackets.push((pointer, start..self.place(end)));
         }
     }
 
