@@ -137,6 +137,9 @@ impl<'t> Draft<'t> {
             Edit::Rename { pointer, key } => self.rename(pointer, key),
             Edit::Move { from, to } => {
                 let cell = self.take(from)?;
+                if self.cells[cell].source.is_some_and(|node| self.tree.node(node).has_anchor) {
+                    return Err("the value has an anchor, which would stay behind".to_owned());
+                }
                 self.cells[cell].replaces = None;
                 self.insert(to, cell)
             }
@@ -211,7 +214,11 @@ impl<'t> Draft<'t> {
             Body::Wrapped(_) => (token == "0").then_some(Slot::Wrapped),
             Body::Kept | Body::Fresh(_) => None,
         };
-        slot.ok_or_else(|| "the value has no such place".to_owned())
+        let merged = self.cells[parent].source.and_then(|node| self.tree.node(node).merged.as_ref());
+        slot.ok_or_else(|| match merged.is_some_and(|merged| merged.get(token).is_some()) {
+            true => "the member comes from a merge key".to_owned(),
+            false => "the value has no such place".to_owned(),
+        })
     }
 
     fn entry(&mut self, parent: usize, slot: &Slot) -> Option<&mut Entry> {

@@ -7,18 +7,20 @@ use serde_json::Value;
 use super::{
     draft::{Body, Cell, Entry},
     output::Output,
+    parts::{Part, pairs, parts},
     pen::{Pen, Step},
     scalar,
     segments::{Segment, Segments, divide},
     style::is_plain_colon,
     syntax::Syntax,
-    tree::{Form, Node, Shape},
+    tree::{Form, Node, Pair, Shape},
 };
 
 /// The state of writing one container at its place.
 struct Writing<'p> {
     pen: &'p Pen<'p>,
     node: &'p Node,
+    pairs: Vec<Pair>,
     segments: Segments,
     /// Leads of removed children, not yet written.
     carried: Vec<Range<usize>>,
@@ -35,48 +37,57 @@ struct Writing<'p> {
 
 /// Writes a changed container at its place.
 pub(super) fn container(pen: &Pen<'_>, out: &mut Output<'_>, cell: &Cell, node: &Node) -> Step<()> {
-    let entries = cell.body.entries();
-    let cores: Vec<_> = (0..node.n_children()).map(|index| core(pen, node, index)).collect();
+    let pairs = pairs(node);
+    let parts = parts(pen, cell, node, &pairs);
+    let cores: Vec<_> = pairs.iter().map(|pair| core(pen, pair)).collect();
     let segments = divide(pen.syntax, pen.text, &node.span, &cores);
     let has_final_comma = segments.children.last().is_some_and(|last| !last.comma.is_empty());
-    let line = line(pen, node, &segments, entries.len());
-    let open = segments.open.clone();
+    let line = line(pen, node, &segments, parts.len());
+    let (open, n_pairs) = (segments.open.clone(), pairs.len());
     let mut writing = Writing {
         pen,
         node,
+        pairs,
         segments,
         carried: Vec::new(),
-        n_left: entries.len(),
+        n_left: parts.len(),
         has_final_comma,
         line,
         n_written: 0,
         is_after_comment: false,
     };
     out.keep(open);
-    let last_place = entries.iter().rposition(|entry| entry.place.is_some());
+    let last_place = parts.iter().rposition(|part| part.place.is_some());
     let mut next = 0;
-    for (index, entry) in entries.into_iter().enumerate() {
-        if let Some(place) = entry.place {
+    for (index, part) in parts.iter().enumerate() {
+        if let Some(place) = part.place {
             writing.skip(next..place);
-            writing.kept(out, entry, place)?;
+            let is_before_new = parts.get(index + 1).is_some_and(|next| next.place.is_none());
+            writing.kept(out, part, place, is_before_new)?;
             next = place + 1;
         } else {
             // New entries at the end stand behind removed ones, in the lines of those that stay.
             if last_place.is_none_or(|last| index > last) {
-                writing.skip(next..node.n_children());
-                next = node.n_children();
+                writing.skip(next..n_pairs);
+                next = n_pairs;
             }
-            writing.added(out, entry)?;
+            writing.added(out, part)?;
         }
     }
-    writing.skip(next..node.n_children());
+    writing.skip(next..n_pairs);
     writing.close(out);
     Ok(())
 }
 
-fn core(pen: &Pen<'_>, node: &Node, index: usize) -> Range<usize> {
-    let value = &pen.draft.tree.node(node.child(index)).span;
-    node.member(index).map_or(value.start, |member| member.key.start)..value.end
+/// The place of a pair with its key.
+fn core(pen: &Pen<'_>, pair: &Pair) -> Range<usize> {
+    let value = &pen.draft.tree.node(pair.value).span;
+    pair.keys.first().map_or(value.start, |(key, _)| key.start)..value.end
+}
+
+/// True if nothing can follow comments on their line.
+fn ends_line(comments: &str) -> bool {
+    comments.contains("//") || comments.contains('#')
 }
 
 /// The line end and indentation before a new child, if children stand on lines of their own.
@@ -100,11 +111,12 @@ impl Writing<'_> {
         &self.pen.text[range.clone()]
     }
 
-    /// Leaves removed children out, but not the comments before them.
+    /// Leaves removed children out with their comments, but not with others before them.
     fn skip(&mut self, removed: Range<usize>) {
         for index in removed {
-            let Segment { lead, gap, .. } = self.segments.children[index].clone();
-            self.carry(lead);
+            let Segment { lead, core, gap, .. } = self.segments.children[index].clone();
+            let own = self.pen.comments().start(core.start, self.pen.is_first(self.pairs[index].value));
+            self.carry(lead.start..own);
             // The comment behind the child leaves with it, and those on the lines after stay.
             let line_end = self.text(&gap).find('\n').unwrap_or(gap.len());
             let rest = gap.start + line_end..gap.end;
@@ -125,8 +137,28 @@ impl Writing<'_> {
             let start = lead.start + (text.len() - text.trim_start().len());
             self.carried.push(start..lead.end);
         } else if text.contains('\n') {
-            self.trim_carried();
+            let has_blank_line = text[..text.len() - text.trim_start().len()].matches('\n').count() > 1;
+            if has_blank_line {
+                self.trim_carried();
+            } else {
+                self.trim_line();
+            }
             self.carried.push(lead);
+        }
+    }
+
+    /// Takes the last line end away. Empty lines behind a comment stay, as the next child would take it for its own.
+    fn trim_line(&mut self) {
+        let Some(last) = self.carried.last().cloned() else { return };
+        let line = self.text(&last).trim_end_matches([' ', '\t']);
+        let line = line.strip_suffix('\n').map_or(line, |line| line.strip_suffix('\r').unwrap_or(line));
+        match line.trim().is_empty() {
+            true => drop(self.carried.pop()),
+            false => {
+                let end = last.start + line.len();
+                self.carried.pop();
+                self.carried.push(last.start..end);
+            }
         }
     }
 
@@ -144,7 +176,7 @@ impl Writing<'_> {
     fn trivia(&mut self, out: &mut Output<'_>, range: Range<usize>) {
         let text = self.text(&range);
         let last = text.rsplit('\n').next().unwrap_or("");
-        let has_comment = last.contains("//") || last.contains('#');
+        let has_comment = ends_line(last);
         self.is_after_comment = has_comment || self.is_after_comment && !text.contains('\n');
         out.keep(range);
     }
@@ -155,22 +187,17 @@ impl Writing<'_> {
         }
     }
 
-    fn comma(&self, out: &mut Output<'_>, segment: Option<&Segment>) {
-        let is_wanted = self.n_left > 0 || self.has_final_comma;
-        match segment {
-            Some(segment) if !segment.comma.is_empty() => {
-                out.keep(segment.gap.clone());
-                if is_wanted {
-                    out.keep(segment.comma.clone());
-                }
+    fn comma(&self, out: &mut Output<'_>, comma: Option<&Range<usize>>) {
+        if self.n_left > 0 || self.has_final_comma {
+            match comma.filter(|comma| !comma.is_empty()) {
+                Some(comma) => out.keep(comma.clone()),
+                None => out.put(","),
             }
-            Some(_) | None if is_wanted => out.put(","),
-            Some(_) | None => {}
         }
     }
 
     /// Writes a child at its place.
-    fn kept(&mut self, out: &mut Output<'_>, entry: &Entry, place: usize) -> Step<()> {
+    fn kept(&mut self, out: &mut Output<'_>, part: &Part, place: usize, is_before_new: bool) -> Step<()> {
         let segment = self.segments.children[place].clone();
         let is_broken = self.text(&segment.lead).contains('\n');
         if self.carried.is_empty() && self.n_written > 0 && place == 0 && !is_broken && self.line.is_none() {
@@ -182,18 +209,26 @@ impl Writing<'_> {
             self.carry(segment.lead.clone());
             self.write_carried(out);
         }
-        self.pen.core(out, self.node, entry, place)?;
+        self.pen.core(out, &self.pairs[place], part)?;
         self.is_after_comment = false;
         self.n_left -= 1;
         self.n_written += 1;
-        self.comma(out, Some(&segment));
+        out.keep(segment.gap.clone());
+        // A new child on the line would take the comments behind the comma for its own.
+        let trail = self.text(&segment.trail);
+        if is_before_new && self.line.is_none() && !trail.is_empty() && !ends_line(trail) {
+            out.keep(segment.trail.clone());
+            out.put(",");
+            return Ok(());
+        }
+        self.comma(out, Some(&segment.comma));
         self.trivia(out, segment.trail.clone());
         Ok(())
     }
 
     /// Writes a new child.
-    fn added(&mut self, out: &mut Output<'_>, entry: &Entry) -> Step<()> {
-        self.trim_carried();
+    fn added(&mut self, out: &mut Output<'_>, part: &Part) -> Step<()> {
+        self.trim_line();
         self.write_carried(out);
         let is_empty = self.segments.children.is_empty();
         if is_empty && self.n_written == 0 {
@@ -202,39 +237,60 @@ impl Writing<'_> {
             self.trivia(out, rest.start..end);
             self.segments.rest.start = end;
         }
-        if self.line.is_none() && self.is_after_comment {
-            let indent = self.pen.style.indent(self.pen.text, self.node.span.start);
-            self.line = Some(format!("{}{indent}{}", self.pen.style.newline, self.pen.style.unit));
+        if self.is_after_comment {
+            self.break_line();
+        }
+        let pen = self.pen;
+        let above = part.cell.map(|cell| pen.comments_above(cell)).unwrap_or_default();
+        let behind = part.cell.and_then(|cell| pen.comment_behind(cell)).unwrap_or_default();
+        let is_commented = !above.is_empty();
+        if pen.syntax == Syntax::Toml && (is_commented || !behind.is_empty()) {
+            return Err("the comment of a value can't move into brackets".to_owned());
+        }
+        if above.iter().any(|comment| ends_line(comment)) {
+            self.break_line();
         }
         let style = &self.pen.style;
         let lead = match &self.line {
             Some(line) => line,
             None if self.n_written > 0 => style.space,
-            None if entry.name.is_some() => style.pad,
+            None if part.key.is_some() => style.pad,
             None => "",
         };
-        out.put(lead);
+        for comment in above {
+            out.put(lead);
+            out.put(comment);
+        }
+        out.put(if self.line.is_none() && is_commented { " " } else { lead });
         let indent = self.line.as_deref().map(|line| line.trim_start_matches(['\r', '\n']));
-        if let Some(name) = &entry.name {
-            out.put(&self.pen.key(name, None));
+        if let Some(key) = &part.key {
+            out.put(key);
             out.put(&self.colon());
         }
-        out.put(&self.pen.cell(entry.cell, indent)?);
-        self.is_after_comment = false;
+        out.put(&part.cell.map_or_else(|| Ok("{}".to_owned()), |cell| self.pen.cell(cell, indent))?);
         self.n_left -= 1;
         self.n_written += 1;
+        self.is_after_comment = ends_line(&behind);
+        // On one line a comment stands before the comma.
+        let is_inside = self.line.is_none() && !self.is_after_comment;
+        out.put(if is_inside { &behind } else { "" });
         self.comma(out, None);
-        if let Some(comment) = self.pen.comment_behind(entry.cell).filter(|_| self.line.is_some()) {
-            out.put(&comment);
-            self.is_after_comment = true;
-        }
+        out.put(if is_inside { "" } else { &behind });
         Ok(())
+    }
+
+    /// Lets new children stand on lines of their own.
+    fn break_line(&mut self) {
+        let (pen, start) = (self.pen, self.node.span.start);
+        let line = || format!("{}{}{}", pen.style.newline, pen.style.indent(pen.text, start), pen.style.unit);
+        self.line.get_or_insert_with(line);
     }
 
     /// Between a new name and its value: as in the last member.
     fn colon(&self) -> String {
-        let last = self.node.member(self.node.n_children().wrapping_sub(1));
-        let colon = last.map(|member| self.text(&(member.key.end..self.pen.draft.tree.node(member.value).span.start)));
+        let start = |pair: &Pair| self.pen.draft.tree.node(pair.value).span.start;
+        let last = self.pairs.last().and_then(|pair| Some(pair.keys.last()?.0.end..start(pair)));
+        let colon = last.map(|range| self.text(&range));
         // A plain key of YAML needs white space behind its colon.
         let is_free = self.pen.syntax != Syntax::Yaml;
         colon
@@ -284,19 +340,21 @@ impl Writing<'_> {
 
 impl Pen<'_> {
     /// Writes a child of a container at its place: its name, what is between, its value.
-    fn core(&self, out: &mut Output<'_>, node: &Node, entry: &Entry, place: usize) -> Step<()> {
-        let value = node.child(place);
-        let start = self.draft.tree.node(value).span.start;
-        if let Some(member) = node.member(place) {
-            match &entry.name {
-                Some(name) if entry.is_renamed => {
-                    out.put(&self.key(name, Some(&self.text[member.key.clone()])));
-                    out.keep(member.key.end..start);
-                }
-                _ => out.keep(member.key.start..start),
-            }
+    fn core(&self, out: &mut Output<'_>, pair: &Pair, part: &Part) -> Step<()> {
+        let span = &self.draft.tree.node(pair.value).span;
+        let mut at = pair.keys.first().map_or(span.start, |(key, _)| key.start);
+        for (key, node) in &pair.keys {
+            let Some((_, name)) = part.names.iter().find(|(renamed, _)| renamed == node) else { continue };
+            out.keep(at..key.start);
+            out.put(&self.key(name, Some(&self.text[key.clone()])));
+            at = key.end;
         }
-        self.value(out, entry.cell, value)
+        let Some(cell) = part.cell else {
+            out.keep(at..span.end);
+            return Ok(());
+        };
+        out.keep(at..span.start);
+        self.value(out, cell, pair.value)
     }
 
     /// Writes a value at the place of a node.
@@ -339,6 +397,8 @@ enum View<'v> {
 
 enum Child<'v> {
     Cell(usize),
+    /// One that takes its comments along.
+    Moved(usize),
     Fresh(&'v Value),
 }
 
@@ -375,12 +435,12 @@ impl Pen<'_> {
             }
             (Body::Wrapped(inner), _) => View::Text(format!("[{}]", self.cell(inner.cell, indent)?)),
             (Body::Fresh(value), _) => self.view(value, place)?,
-            (Body::Array(entries), None) => View::Array(entries.iter().map(|entry| Child::Cell(entry.cell)).collect()),
+            (Body::Array(entries), None) => View::Array(entries.iter().map(|entry| Child::Moved(entry.cell)).collect()),
             (body @ Body::Object(_), None) => {
                 let named = |entry: &Entry| Some(entry.cell);
                 let entries = body.entries();
                 let pairs =
-                    entries.into_iter().filter_map(|entry| Some((entry.name.as_deref()?, Child::Cell(named(entry)?))));
+                    entries.into_iter().filter_map(|entry| Some((entry.name.as_deref()?, Child::Moved(named(entry)?))));
                 View::Object(pairs.collect())
             }
             (Body::Kept, None) => return Err("a value has no text".to_owned()),
@@ -426,35 +486,45 @@ impl Pen<'_> {
         let is_flat = is_flat || matches!(self.syntax, Syntax::Yaml | Syntax::Toml);
         let indent = indent.filter(|_| !is_flat);
         let inner = indent.map(|indent| format!("{indent}{}", self.style.unit));
-        let mut texts = Vec::with_capacity(children.len());
-        for (name, child) in children {
-            let value = match child {
-                Child::Cell(cell) => self.cell(cell, inner.as_deref())?,
-                Child::Fresh(value) => self.view_text(self.view(value, None)?, inner.as_deref())?,
-            };
-            texts.push(match name {
-                Some(name) => format!("{}{}{value}", self.key(name, None), self.style.colon),
-                None => value,
-            });
-        }
         let newline = self.style.newline;
+        let between = inner.as_ref().map_or_else(|| self.style.space.to_owned(), |inner| format!("{newline}{inner}"));
+        let (mut body, n_children) = (String::new(), children.len());
+        for (index, (name, child)) in children.into_iter().enumerate() {
+            let (above, behind) = self.comments_of(&child, inner.is_some())?;
+            above.iter().for_each(|comment| body.extend([comment, between.as_str()]));
+            body.extend(name.map(|name| self.key(name, None) + &self.style.colon));
+            body.push_str(&match child {
+                Child::Cell(cell) | Child::Moved(cell) => self.cell(cell, inner.as_deref())?,
+                Child::Fresh(value) => self.view_text(self.view(value, None)?, inner.as_deref())?,
+            });
+            let comma = if index + 1 < n_children { "," } else { "" };
+            body.extend(if ends_line(&behind) { [comma, &behind] } else { [&behind, comma] });
+            body.push_str(if comma.is_empty() { "" } else { &between });
+        }
+        let (open, close) = brackets;
         Ok(match (indent, &inner) {
-            (Some(indent), Some(inner)) => {
-                let between = format!(",{newline}{inner}");
-                format!("{}{newline}{inner}{}{newline}{indent}{}", brackets.0, texts.join(&between), brackets.1)
-            }
+            (Some(indent), Some(inner)) => format!("{open}{newline}{inner}{body}{newline}{indent}{close}"),
             _ => {
                 let pad = if is_object { self.style.pad } else { "" };
-                let between = format!(",{}", self.style.space);
-                format!("{}{pad}{}{pad}{}", brackets.0, texts.join(&between), brackets.1)
+                format!("{open}{pad}{body}{pad}{close}")
             }
         })
+    }
+
+    /// The comments that a child of a new value takes along, above and behind it.
+    fn comments_of(&self, child: &Child<'_>, has_lines: bool) -> Step<(Vec<&str>, String)> {
+        let Child::Moved(cell) = child else { return Ok((Vec::new(), String::new())) };
+        let (above, behind) = (self.comments_above(*cell), self.comment_behind(*cell).unwrap_or_default());
+        if !has_lines && (ends_line(&behind) || above.iter().any(|comment| ends_line(comment))) {
+            return Err("the comment of a value can't move to a single line".to_owned());
+        }
+        Ok((above, behind))
     }
 
     fn is_scalar(&self, child: &Child<'_>) -> bool {
         match child {
             Child::Fresh(value) => !value.is_array() && !value.is_object(),
-            Child::Cell(cell) => match &self.draft.cells[*cell].body {
+            Child::Cell(cell) | Child::Moved(cell) => match &self.draft.cells[*cell].body {
                 Body::Fresh(value) => !value.is_array() && !value.is_object(),
                 Body::Kept => {
                     self.draft.cells[*cell].source.is_some_and(|node| self.draft.tree.node(node).n_children() == 0)

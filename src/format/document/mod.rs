@@ -8,7 +8,7 @@
 //! |---|---|---|---|
 //! | version | RFC 8259; trailing commas in JSONC | 1.2, core schema, and merge keys | 1.1 |
 //! | several documents | | refused | |
-//! | refused edits | | at or below anchors, aliases, tags and merge keys | of tables that their headers scatter |
+//! | refused edits | | at or below used anchors, aliases and tags; of members that a merge key brings | of tables that their headers scatter |
 //! | numbers beyond 64 bits | floats | floats | refused |
 //! | infinity, not a number | refused | refused | refused |
 //! | dates | | strings | strings, as RFC 3339 |
@@ -16,9 +16,9 @@
 //! Integers from -2⁶³ to 2⁶⁴-1 are exact. `-0` is the float -0.0, and `1.0` is a float. A number that is too large for a
 //! 64-bit float, such as `1e400`, is an error.
 //!
-//! A removed member takes its comma, its line and the comment behind it along. Comments on lines of their own stay, because
-//! they may speak of more than one member.
+//! A removed member takes its comma, its line and its comments along. `comments` says which those are.
 
+mod comments;
 mod draft;
 pub mod edit;
 mod expect;
@@ -26,6 +26,7 @@ mod flow;
 mod json;
 mod json5;
 mod output;
+mod parts;
 mod pen;
 mod prove;
 mod quote;

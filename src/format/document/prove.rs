@@ -148,7 +148,7 @@ fn check_comments(source: &Source, draft: &Draft<'_>, result: &Source) -> Step<(
     Ok(())
 }
 
-/// The ranges of detached nodes, each up to its line end, merged.
+/// The ranges of detached nodes with their comments, each up to its line end, merged.
 fn gone(source: &Source, draft: &Draft<'_>) -> Vec<Range<usize>> {
     let line_ends: Vec<usize> = memchr::memchr_iter(b'\n', source.text.as_bytes()).collect();
     let mut ranges: Vec<Range<usize>> = source.extents(&draft.detached);

@@ -43,13 +43,10 @@ pub(super) fn divide(syntax: Syntax, text: &str, span: &Range<usize>, cores: &[R
             Segment { lead, core: core.clone(), gap: core.end..comma, comma: comma..comma + 1, trail: comma + 1..trail }
         } else {
             let trail = trail_end(syntax, text, core.end);
-            Segment {
-                lead,
-                core: core.clone(),
-                gap: core.end..core.end,
-                comma: core.end..core.end,
-                trail: core.end..trail,
-            }
+            // Before a bracket on the line a comma can follow the comments.
+            let is_flat = text[trail..].trim_start_matches([' ', '\t']).starts_with(['}', ']']);
+            let comma = if is_flat { trail } else { core.end };
+            Segment { lead, core: core.clone(), gap: core.end..comma, comma: comma..comma, trail: comma..trail }
         };
         at = segment.trail.end;
         children.push(segment);
@@ -72,7 +69,7 @@ pub(super) fn skip(syntax: Syntax, text: &str, from: usize) -> usize {
     at
 }
 
-/// The end of the comments from a byte to the end of its line, or the byte itself if something else stands there.
+/// The end of the comments from a byte to the end of its line, or to a closing bracket; the byte itself if something else stands there.
 fn trail_end(syntax: Syntax, text: &str, from: usize) -> usize {
     let bytes = text.as_bytes();
     let (mut at, mut end) = (from, from);
@@ -87,6 +84,7 @@ fn trail_end(syntax: Syntax, text: &str, from: usize) -> usize {
                 }
                 (at, end) = (next, next);
             }
+            Some(b'}' | b']') => return end,
             Some(_) => return from,
         }
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{
+    comments::Comments,
     draft::Detached,
     json,
     syntax::{Malformed, Syntax},
@@ -45,14 +46,28 @@ impl Source {
             .partition(|detached| self.layout.is_some() && self.tree.node(detached.node).form == Form::Block);
         let mut ranges: Vec<Range<usize>> = values.into_iter().map(|detached| self.extent(detached)).collect();
         if let Some(layout) = &self.layout {
-            ranges.extend(layout.extents(&tables.iter().map(|detached| detached.node).collect()));
+            let extents = layout.extents(&tables.iter().map(|detached| detached.node).collect());
+            ranges.extend(extents.into_iter().map(|range| self.comments().start(range.start, false)..range.end));
         }
         ranges
     }
 
+    fn comments(&self) -> Comments<'_> {
+        Comments { syntax: self.syntax, text: &self.text, all: &self.tree.comments }
+    }
+
     fn extent(&self, detached: &Detached) -> Range<usize> {
         let node = self.tree.node(detached.node);
-        let start = if detached.is_replaced { node.span.start } else { node.begin };
-        start..node.span.end.max(start)
+        let is_block = node.form == Form::Block;
+        let start = match detached.is_replaced {
+            true if !is_block => node.span.start,
+            true => self.comments().start(node.span.start, false),
+            false => self.comments().start(node.begin, false),
+        };
+        let end = match self.syntax {
+            Syntax::Yaml => self.comments().below(node.begin, node.span.end, is_block),
+            _ => node.span.end,
+        };
+        start..end.max(start)
     }
 }

@@ -93,9 +93,9 @@ impl Style {
         let (mut arrays, mut lists, mut objects) = (Vote::default(), Vote::default(), Vote::default());
         let (mut spaces, mut pads) = (Vote::default(), Vote::default());
         let mut colon = None;
-        for node in
-            tree.nodes.iter().filter(|node| node.form == Form::Flow && node.lock.is_none() && node.n_children() > 0)
-        {
+        for node in tree.nodes.iter().filter(|node| {
+            node.form == Form::Flow && node.pairs.is_empty() && node.lock.is_none() && node.n_children() > 0
+        }) {
             let is_object = matches!(node.shape, Shape::Object(_));
             let starts = |index: usize| {
                 let value = &tree.node(node.child(index)).span;

@@ -36,6 +36,18 @@ pub(super) struct Node {
     pub(super) dashes: Vec<usize>,
     /// The first lock of the value or of a value beneath it.
     pub(super) held: Option<&'static str>,
+    /// A YAML anchor stands before the value.
+    pub(super) has_anchor: bool,
+    /// The pairs of an inline table of TOML, if a key in it has dots.
+    pub(super) pairs: Vec<Pair>,
+}
+
+/// A key, perhaps with dots, and its value.
+#[derive(Clone, Debug)]
+pub(super) struct Pair {
+    /// The parts of the key, each with the node that it names.
+    pub(super) keys: Vec<(Range<usize>, usize)>,
+    pub(super) value: usize,
 }
 
 /// The notation of a value.
@@ -127,7 +139,18 @@ pub(super) fn value_of(nodes: &[Node], id: usize) -> Value {
 
 impl Node {
     pub(super) fn new(span: Range<usize>, shape: Shape, form: Form) -> Node {
-        Node { begin: span.start, span, shape, form, lock: None, merged: None, dashes: Vec::new(), held: None }
+        Node {
+            begin: span.start,
+            span,
+            shape,
+            form,
+            lock: None,
+            merged: None,
+            dashes: Vec::new(),
+            held: None,
+            has_anchor: false,
+            pairs: Vec::new(),
+        }
     }
 
     /// The values directly beneath, each with the start of its key or else its own.

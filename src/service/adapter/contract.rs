@@ -186,6 +186,14 @@ pub struct Finding {
     pub candidates: Vec<String>,
 }
 
+impl Finding {
+    /// Its place in the file, its kind and its reason, as messages have them.
+    pub(crate) fn cause(&self) -> String {
+        let place = if self.place.is_empty() { String::new() } else { format!("`{}` ", self.place) };
+        format!("{place}({}): {}", self.kind, self.reason)
+    }
+}
+
 /// The measurements before a change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Baseline {

@@ -20,9 +20,9 @@ fn untouched_bytes_stay() {
 fn a_removed_member_takes_its_comma_and_line() {
     let text = "{\n  \"a\": 1,\n  // of b\n  \"b\": 2, // two\n  \"c\": 3\n}\n";
     check(Syntax::Jsonc, text, json!([["remove", "/a"]]), "{\n  // of b\n  \"b\": 2, // two\n  \"c\": 3\n}\n");
-    check(Syntax::Jsonc, text, json!([["remove", "/b"]]), "{\n  \"a\": 1,\n  // of b\n  \"c\": 3\n}\n");
+    check(Syntax::Jsonc, text, json!([["remove", "/b"]]), "{\n  \"a\": 1,\n  \"c\": 3\n}\n");
     check(Syntax::Jsonc, text, json!([["remove", "/c"]]), "{\n  \"a\": 1,\n  // of b\n  \"b\": 2 // two\n}\n");
-    check(Syntax::Jsonc, text, json!([["remove", "/a"], ["remove", "/b"], ["remove", "/c"]]), "{\n  // of b\n}\n");
+    check(Syntax::Jsonc, text, json!([["remove", "/a"], ["remove", "/b"], ["remove", "/c"]]), "{}\n");
     for (text, edited) in [
         ("[1, 2, 3]", ["[2, 3]", "[1, 3]", "[1, 2]"]),
         ("[1,2,3]", ["[2,3]", "[1,3]", "[1,2]"]),

@@ -11,7 +11,7 @@ use toml_parser::{
 use super::{
     super::{
         syntax::Malformed,
-        tree::{Form, MAX_DEPTH, Member, Node, Shape, Tree},
+        tree::{Form, MAX_DEPTH, Member, Node, Pair, Shape, Tree},
     },
     layout::{Kind, Layout, Statement},
     scalar,
@@ -274,19 +274,22 @@ impl Build<'_> {
 
     fn inline_table(&mut self, start: usize) -> Result<usize, Malformed> {
         let id = self.push(Node::new(start..start, Shape::Object(Vec::new()), Form::Flow));
+        let mut pairs = Vec::new();
         loop {
             let event = self.next().ok_or_else(|| self.fail("an inline table has no end"))?;
             match event.kind() {
                 EventKind::InlineTableClose => {
                     self.nodes[id].span.end = range(&event).end;
+                    if pairs.iter().any(|pair: &Pair| pair.keys.len() > 1) {
+                        self.nodes[id].pairs = pairs;
+                    }
                     return Ok(id);
                 }
                 EventKind::ValueSep => {}
                 _ => {
                     self.at -= 1;
-                    if self.pair(id)?.keys.len() > 1 {
-                        self.nodes[id].lock = Some("the inline table has keys with dots");
-                    }
+                    let Statement { keys, target, .. } = self.pair(id)?;
+                    pairs.push(Pair { keys, value: target });
                 }
             }
         }

@@ -140,7 +140,7 @@ impl Writing<'_> {
                     let key = self.entry_key(parent, entry);
                     let comment = self.pen.comment_behind(entry.cell).unwrap_or_default();
                     let value = self.pen.cell(entry.cell, None)?;
-                    self.pair(parent, &key, &format!("{value}{comment}"));
+                    self.pair(parent, &key, &format!("{value}{comment}"), &self.pen.comments_above(entry.cell));
                 }
             }
         }
@@ -157,7 +157,7 @@ impl Writing<'_> {
             }
             let is_array = matches!(self.pen.draft.tree.node(node).shape, Shape::Array(_));
             let key = self.key_of(node).ok_or("an item without a header can't be emptied")?;
-            self.pair(self.layout.parents[node], &key, if is_array { "[]" } else { "{}" });
+            self.pair(self.layout.parents[node], &key, if is_array { "[]" } else { "{}" }, &[]);
         }
         Ok(())
     }
@@ -215,18 +215,20 @@ impl Writing<'_> {
     fn section(&self, header: &str, cell: usize) -> Step<String> {
         let newline = self.pen.style.newline;
         let mut text = header.to_owned();
-        let mut line = |name: &str, value: String| {
-            text.extend([newline, &self.pen.key(name, None), &self.pen.style.colon, &value]);
-        };
         match &self.pen.draft.cells[cell].body {
             Body::Fresh(Value::Object(members)) => {
                 for (name, value) in members {
-                    line(name, self.pen.flow(value)?);
+                    let value = self.pen.flow(value)?;
+                    text.extend([newline, &self.pen.key(name, None), &self.pen.style.colon, &value]);
                 }
             }
             body @ Body::Object(_) => {
                 for entry in body.entries() {
-                    line(entry.name.as_deref().unwrap_or(""), self.pen.cell(entry.cell, None)?);
+                    let value = self.pen.cell(entry.cell, None)?;
+                    let behind = self.pen.comment_behind(entry.cell).unwrap_or_default();
+                    text.extend(self.pen.comments_above(entry.cell).into_iter().flat_map(|comment| [newline, comment]));
+                    let key = self.pen.key(entry.name.as_deref().unwrap_or(""), None);
+                    text.extend([newline, &key, &self.pen.style.colon, &value, &behind]);
                 }
             }
             Body::Kept | Body::Fresh(_) | Body::Array(_) | Body::Wrapped(_) => {
@@ -258,9 +260,10 @@ impl Writing<'_> {
     }
 
     /// Finds a place for a new pair of a table.
-    fn pair(&mut self, table: usize, key: &str, value: &str) {
+    fn pair(&mut self, table: usize, key: &str, value: &str, comments: &[&str]) {
         let Some((index, n_keys)) = self.ends.pairs.get(&table).copied() else {
-            let line = format!("{key}{}{value}", self.pen.style.colon);
+            let above = comments.iter().map(|comment| format!("{comment}{}", self.pen.style.newline));
+            let line = format!("{}{key}{}{value}", above.collect::<String>(), self.pen.style.colon);
             if table == self.pen.draft.tree.root {
                 self.before.push(line);
             } else {
@@ -270,7 +273,10 @@ impl Writing<'_> {
         };
         let statement = &self.layout.statements[index];
         let colon = if statement.kind == Kind::Pair { self.colon(statement) } else { &self.pen.style.colon };
-        let mut line = self.pen.style.indent(self.pen.text, statement.span.start).to_owned();
+        let indent = self.pen.style.indent(self.pen.text, statement.span.start);
+        let mut line = String::new();
+        comments.iter().for_each(|comment| line.extend([indent, comment, self.pen.style.newline]));
+        line.push_str(indent);
         for (_, node) in &statement.keys[..n_keys] {
             line.push_str(&self.key_of(*node).unwrap_or_default());
             line.push('.');
@@ -299,7 +305,7 @@ impl Writing<'_> {
                 at = self.pen.style.line_end(text, statement.span.end);
             } else if gone.is_some() {
                 let run = (previous != gone).then(|| self.run_end(index, gone));
-                at = self.leave_out(out, statement, at, run);
+                at = self.leave_out(out, index, at, run);
                 if out.text().trim_start_matches('\u{feff}').is_empty() && !self.behind.contains_key(&index) {
                     at += text[at..].len() - text[at..].trim_start_matches(['\r', '\n']).len();
                 }
@@ -313,6 +319,9 @@ impl Writing<'_> {
                 out.keep(at..end);
                 at = end;
                 let newline = self.pen.style.newline;
+                if gone.is_some() && !pairs.is_empty() {
+                    self.part_comment(out);
+                }
                 for line in pairs {
                     self.new_line(out);
                     out.put(line);
@@ -360,6 +369,15 @@ impl Writing<'_> {
         if start == 0 && self.pen.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { start }
     }
 
+    /// Writes an empty line behind a comment, which the next statement would take for its own.
+    fn part_comment(&self, out: &mut Output<'_>) {
+        let above = out.text().strip_suffix('\n').unwrap_or_else(|| out.text());
+        if above.rsplit('\n').next().is_some_and(|line| line.trim_start().starts_with('#')) {
+            self.new_line(out);
+            out.put(self.pen.style.newline);
+        }
+    }
+
     fn new_line(&self, out: &mut Output<'_>) {
         if !out.text().is_empty() && !out.text().ends_with('\n') {
             out.put(self.pen.style.newline);
@@ -401,18 +419,19 @@ impl Writing<'_> {
         run.last().map_or(0, |last| self.pen.style.line_end(self.pen.text, last.span.end))
     }
 
-    /// Leaves a statement out with its line. Returns the byte from which the source goes on.
+    /// Leaves a statement out with its line and its comments. Returns the byte from which the source goes on.
     ///
     /// The first of several that leave together is told the end of the last.
-    fn leave_out(&self, out: &mut Output<'_>, statement: &Statement, at: usize, run: Option<usize>) -> usize {
-        let style = &self.pen.style;
+    fn leave_out(&self, out: &mut Output<'_>, index: usize, at: usize, run: Option<usize>) -> usize {
+        let (style, statement) = (&self.pen.style, &self.layout.statements[index]);
+        let start = self.pen.comments().start(statement.span.start, index == 0);
         let end = style.line_end(self.pen.text, statement.span.end);
         let Some(run) = run else { return end };
-        let before = style.line_break_before(self.pen.text, statement.span.start).filter(|before| *before >= at);
+        let before = style.line_break_before(self.pen.text, start).filter(|before| *before >= at);
         let Some(before) = before else {
             let after = self.pen.text[end..].strip_prefix('\r').map_or(end, |_| end + 1);
             let mark = if self.pen.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-            let start = style.line_start(statement.span.start).max(at).max(mark);
+            let start = style.line_start(start).max(at).max(mark);
             out.keep(at..start);
             return if self.pen.text[after..].starts_with('\n') && start == mark { after + 1 } else { end };
         };

@@ -50,10 +50,18 @@ fn value(pen: &Pen<'_>, out: &mut Output<'_>, cell: usize, place: Place) -> Step
         Form::Block if is_opened && at.body.entries().is_empty() => {
             let is_root = place.node == pen.draft.tree.root;
             let text = text::empty(matches!(at.body, Body::Array(_)));
-            Ok(inline(pen, out, if is_root { text.to_owned() } else { format!(" {text}") }, place))
+            let end = pen.below(node.child(node.n_children() - 1));
+            Ok(inline(pen, out, if is_root { text.to_owned() } else { format!(" {text}") }, (place, end)))
         }
         Form::Block if is_opened => {
-            out.keep(place.from..node.span.start);
+            let leaves = at.body.entries().iter().all(|entry| entry.place != Some(0));
+            match first_start(pen, node).filter(|_| leaves) {
+                Some(own) => {
+                    out.keep(place.from..pen.style.line_start(own));
+                    out.keep(pen.style.line_start(node.span.start)..node.span.start);
+                }
+                None => out.keep(place.from..node.span.start),
+            }
             children(pen, out, at, node)
         }
         Form::Flow if is_opened => {
@@ -68,19 +76,32 @@ fn value(pen: &Pen<'_>, out: &mut Output<'_>, cell: usize, place: Place) -> Step
     }
 }
 
-/// Writes a text behind an indicator in the place of a block. Comments before the block stay.
-fn inline(pen: &Pen<'_>, out: &mut Output<'_>, text: String, place: Place) -> usize {
+/// The start of the comments of the first child of a block, if they stand directly above it.
+fn first_start(pen: &Pen<'_>, node: &Node) -> Option<usize> {
+    let start = pen.comments().start(node.span.start, pen.is_first(node.child(0)));
+    (start < node.span.start).then_some(start)
+}
+
+/// Writes a text behind an indicator in the place of a block. Comments before the block stay, but for those of its first child.
+fn inline(pen: &Pen<'_>, out: &mut Output<'_>, text: String, (place, end): (Place, usize)) -> usize {
     let node = pen.draft.tree.node(place.node);
     let is_root = place.node == pen.draft.tree.root;
-    let end = pen.style.line_end(pen.text, node.span.end);
+    let end = pen.style.line_end(pen.text, end);
     if is_root {
         out.keep(place.from..node.span.start);
         out.put(&text);
         return end;
     }
+    // An anchor stands before its value.
+    let rest = &pen.text[place.from..node.span.start];
+    let blank = rest.len() - rest.trim_start_matches(' ').len();
+    let anchor = rest[blank..].find(char::is_whitespace).filter(|_| node.has_anchor).map_or(0, |length| blank + length);
+    out.keep(place.from..place.from + anchor);
+    let place = Place { from: place.from + anchor, ..place };
     out.put(&text);
-    if pen.style.line(place.from) != pen.style.line(node.span.start)
-        && let Some(before) = pen.style.line_break_before(pen.text, node.span.start)
+    let start = first_start(pen, node).unwrap_or(node.span.start);
+    if pen.style.line(place.from) != pen.style.line(start)
+        && let Some(before) = pen.style.line_break_before(pen.text, start)
     {
         out.keep(place.from..before);
     }
@@ -109,7 +130,7 @@ fn replaced(pen: &Pen<'_>, out: &mut Output<'_>, cell: usize, place: Place) -> S
         text::deeper(pen, &key_column(pen, place.from), is_array)
     };
     match (text::cell_like(pen, cell, &indent, place.node)?, node.form) {
-        (Text::Inline(text), Form::Block) => Ok(inline(pen, out, format!(" {text}"), place)),
+        (Text::Inline(text), Form::Block) => Ok(inline(pen, out, format!(" {text}"), (place, pen.below(place.node)))),
         (Text::Inline(text), Form::Absent) => {
             out.put(&format!(" {text}"));
             Ok(node.span.end)
@@ -120,22 +141,19 @@ fn replaced(pen: &Pen<'_>, out: &mut Output<'_>, cell: usize, place: Place) -> S
             Ok(node.span.end)
         }
         (Text::Block(text), Form::Block) => {
-            let before = pen.style.line_break_before(pen.text, node.span.start).filter(|_| is_line);
-            out.keep(place.from..before.unwrap_or(node.span.start));
-            if before.is_some() {
-                out.put(pen.style.newline);
-                out.put(&indent);
-            }
-            out.put(&text);
-            // A comment behind the last line of a block stays with it.
+            // Comments in a block that becomes an item stay in it.
             let stays = matches!(pen.draft.cells[cell].body, Body::Wrapped(_));
-            Ok(if stays { node.span.end } else { pen.style.line_end(pen.text, node.span.end) })
+            let own = first_start(pen, node).filter(|_| !stays).unwrap_or(node.span.start);
+            let before = pen.style.line_break_before(pen.text, own).filter(|_| is_line);
+            out.keep(place.from..before.unwrap_or(node.span.start));
+            out.put(&before.map_or_else(String::new, |_| format!("{}{indent}", pen.style.newline)));
+            out.put(&text);
+            Ok(if stays { node.span.end } else { pen.style.line_end(pen.text, pen.below(place.node)) })
         }
-        (Text::Block(_), _) if is_line => Err("the value stands on another line than its key".to_owned()),
+        (Text::Block(_), _) if is_line || node.has_anchor => Err("the value stands on another line".to_owned()),
         (Text::Block(text), _) => {
-            let end = pen.style.line_end(pen.text, node.span.end);
-            let has_comment = !pen.text[node.span.end..end].trim().is_empty();
-            if is_dash && !has_comment {
+            let end = pen.style.line_end(pen.text, pen.below(place.node));
+            if is_dash && pen.text[node.span.end..end].trim().is_empty() {
                 out.put(" ");
                 out.put(&text);
                 return Ok(end);
@@ -166,7 +184,7 @@ fn key_column(pen: &Pen<'_>, from: usize) -> String {
 pub(in super::super) fn children(pen: &Pen<'_>, out: &mut Output<'_>, cell: &Cell, node: &Node) -> Step<usize> {
     let entries = cell.body.entries();
     let indent = pen.style.column(pen.text, node.span.start);
-    let mut block = Block { pen, node, indent, at: node.span.start, n_written: 0 };
+    let mut block = Block { pen, node, indent, at: node.span.start, n_written: 0, last: None };
     let last_place = entries.iter().rposition(|entry| entry.place.is_some());
     let mut next = 0;
     for (index, entry) in entries.iter().enumerate() {
@@ -197,6 +215,8 @@ struct Block<'p> {
     /// The end of the source that was written or left out.
     at: usize,
     n_written: usize,
+    /// The last child that was written at its place.
+    last: Option<usize>,
 }
 
 impl Block<'_> {
@@ -206,17 +226,22 @@ impl Block<'_> {
         start..value.end
     }
 
-    /// Leaves children out, each with its lines.
+    /// The start of the comments directly above a child, or its own.
+    fn start(&self, index: usize) -> usize {
+        let is_first = self.pen.is_first(self.node.child(index));
+        self.pen.comments().start(self.span(index).start, is_first)
+    }
+
+    /// Leaves children out, each with its lines and its comments.
     fn skip(&mut self, out: &mut Output<'_>, removed: Range<usize>) -> Step<()> {
-        for index in removed {
-            let span = self.span(index);
+        for index in removed.clone() {
             let style = &self.pen.style;
-            let end = style.line_end(self.pen.text, span.end);
+            let end = style.line_end(self.pen.text, self.pen.below(self.node.child(index)));
             if self.n_written == 0 {
-                self.skip_first(out, index, end)?;
+                self.skip_first(out, index..removed.end, end)?;
                 continue;
             }
-            let before = style.line_break_before(self.pen.text, span.start).filter(|before| *before >= self.at);
+            let before = style.line_break_before(self.pen.text, self.start(index)).filter(|before| *before >= self.at);
             let before = before.ok_or("a child shares the line of another")?;
             // Empty lines before the last line of a text without a line end go with it.
             let is_end = end == self.pen.text.len() && self.pen.text[self.at..before].trim().is_empty();
@@ -226,28 +251,36 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Leaves the first child out: the next takes its place.
-    fn skip_first(&mut self, out: &mut Output<'_>, index: usize, end: usize) -> Step<()> {
+    /// Leaves the first of some children out: the next takes its place.
+    fn skip_first(&mut self, out: &mut Output<'_>, removed: Range<usize>, end: usize) -> Step<()> {
+        let index = removed.start;
         if index + 1 == self.node.n_children() {
             // A new child takes the place.
             self.at = end;
             return Ok(());
         }
+        let (text, style) = (self.pen.text, &self.pen.style);
         let next = self.span(index + 1).start;
-        let text = self.pen.text;
-        let between = &text[end..next];
-        let is_alone =
-            text[self.pen.style.line_start(self.at)..self.at].trim_start_matches('\u{feff}').trim().is_empty();
-        if between.trim().is_empty() {
-            self.at = next;
-        } else if is_alone {
-            // Comments between the two begin with the indentation that is written.
-            let start = end + (between.len() - between.trim_start().len());
-            out.keep(start..next);
-            self.at = next;
-        } else {
-            return Err("comments stand between a removed item and the next one".to_owned());
+        // The comments of a child that goes too are not kept.
+        let own = if index + 1 < removed.end { self.start(index + 1) } else { next };
+        let kept = if own < next { style.line_start(own) } else { next };
+        let between = text.get(end..kept).unwrap_or_default();
+        // A heading above the first child stays apart from what follows an empty line.
+        let above = out.text().strip_suffix('\n').unwrap_or_default();
+        let is_heading = above.rsplit('\n').next().is_some_and(|line| line.starts_with('#'));
+        if is_heading && ["\n\n", "\n\r\n"].iter().any(|blank| text[end..next].contains(blank)) {
+            out.put(style.newline);
         }
+        let is_alone = text[style.line_start(self.at)..self.at].trim_start_matches('\u{feff}').trim().is_empty();
+        if !between.trim().is_empty() {
+            if !is_alone {
+                return Err("comments stand between a removed item and the next one".to_owned());
+            }
+            // Comments between the two begin with the indentation that is written.
+            out.keep(end + (between.len() - between.trim_start().len())..kept);
+            out.keep(kept.max(style.line_start(next))..next);
+        }
+        self.at = next;
         Ok(())
     }
 
@@ -276,6 +309,7 @@ impl Block<'_> {
             }
         };
         self.at = value(self.pen, out, entry.cell, Place { node: child, from })?;
+        self.last = Some(child);
         self.n_written += 1;
         Ok(())
     }
@@ -291,22 +325,6 @@ impl Block<'_> {
         last > 0 && if is_single { (1..=last).all(is_apart) } else { is_apart(last) }
     }
 
-    /// The comment behind the last line of a block of the source, with the space before it.
-    fn comment_at_end(&self, cell: usize) -> Option<String> {
-        let (cell, tree) = (&self.pen.draft.cells[cell], self.pen.draft.tree);
-        let block = cell.source.filter(|_| matches!(cell.body, Body::Kept))?;
-        let mut node = tree.node(block);
-        while let (Form::Block, last @ 1..) = (node.form, node.n_children()) {
-            node = tree.node(node.child(last - 1));
-        }
-        let end = tree.node(block).span.end;
-        let rest = self.pen.text[end..self.pen.style.line_end(self.pen.text, end)].trim_end();
-        let is_comment = tree.node(block).form == Form::Block
-            && node.form != Form::BlockScalar
-            && rest.trim_start().starts_with('#');
-        is_comment.then(|| rest.to_owned())
-    }
-
     /// Writes a new child behind the line of the last one, or before the first.
     fn added(&mut self, out: &mut Output<'_>, entry: &Entry) -> Step<()> {
         let is_member = self.node.member(0).is_some();
@@ -315,11 +333,6 @@ impl Block<'_> {
         } else {
             text::item(self.pen, entry, &self.indent)?
         };
-        let comment = match text.contains('\n') {
-            true => self.comment_at_end(entry.cell),
-            false => self.pen.comment_behind(entry.cell),
-        };
-        let text = format!("{text}{}", comment.unwrap_or_default());
         if self.n_written == 0 && self.at == self.node.span.start {
             out.put(&text);
             if self.node.n_children() > 0 {
@@ -329,7 +342,8 @@ impl Block<'_> {
             return Ok(());
         }
         if self.n_written > 0 {
-            let end = self.pen.style.line_end(self.pen.text, self.at);
+            let below = self.last.map_or(0, |last| self.pen.below(last));
+            let end = self.pen.style.line_end(self.pen.text, self.at.max(below));
             out.keep(self.at..end);
             self.at = end;
             if self.has_blank_line(!text.contains('\n')) {

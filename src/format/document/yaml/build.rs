@@ -22,7 +22,6 @@ const MAX_EXPANDED: usize = 100_000;
 const ANCHORED: &str = "the value has an anchor";
 const ALIASED: &str = "the value is an alias";
 const TAGGED: &str = "the value has a tag";
-const MERGED: &str = "the object has a merge key";
 
 /// Reads a text with one document.
 pub(in super::super) fn read(text: &str) -> Result<Tree, Malformed> {
@@ -49,6 +48,11 @@ pub(in super::super) fn read(text: &str) -> Result<Tree, Malformed> {
     if build.root.is_none() {
         build.nodes.push(Node::new(text.len()..text.len(), Shape::Scalar(Value::Null), Form::Absent));
     }
+    build.nodes.iter_mut().filter(|node| node.lock == Some(ANCHORED)).for_each(|node| node.has_anchor = true);
+    for anchor in build.anchors.values().filter(|anchor| !anchor.is_used) {
+        let node = &mut build.nodes[anchor.node];
+        node.lock = node.lock.filter(|lock| *lock != ANCHORED);
+    }
     let mut tree = Tree { nodes: build.nodes, root, comments: build.comments };
     place::place(text, &mut tree, build.start)?;
     Ok(tree)
@@ -59,11 +63,17 @@ struct Build<'t> {
     nodes: Vec<Node>,
     comments: Vec<Range<usize>>,
     open: Vec<Open>,
-    anchors: BTreeMap<usize, usize>,
+    anchors: BTreeMap<usize, Anchor>,
     root: Option<usize>,
     /// Behind the start of the document.
     start: usize,
     n_expanded: usize,
+}
+
+/// A value that aliases may stand for.
+struct Anchor {
+    node: usize,
+    is_used: bool,
 }
 
 /// A container whose end isn't read yet.
@@ -133,7 +143,10 @@ impl Build<'_> {
     }
 
     fn alias(&mut self, anchor: usize, range: Range<usize>) -> Result<(), Malformed> {
-        let target = self.anchors.get(&anchor).copied();
+        let target = self.anchors.get_mut(&anchor).map(|anchor| {
+            anchor.is_used = true;
+            anchor.node
+        });
         let target = target.filter(|target| !self.open.iter().any(|open| open.node == *target));
         let target = target.ok_or_else(|| self.fail(range.start, "an alias stands for a container that holds it"))?;
         let value = self.value(target, range.start)?;
@@ -251,12 +264,12 @@ impl Build<'_> {
     fn push(&mut self, node: Node, anchor: usize) -> Result<(), Malformed> {
         self.nodes.push(node);
         if anchor > 0 {
-            self.anchors.insert(anchor, self.nodes.len() - 1);
+            self.anchors.insert(anchor, Anchor { node: self.nodes.len() - 1, is_used: false });
         }
         Ok(())
     }
 
-    /// Makes an object with a merge key one locked value.
+    /// Gives an object with a merge key its whole value.
     fn merge(&mut self, id: usize) -> Result<(), Malformed> {
         let at = self.nodes[id].span.start;
         let Value::Object(mut merged) = self.value(id, at)? else { return Ok(()) };
@@ -280,14 +293,13 @@ impl Build<'_> {
         for (name, value) in sources.into_iter().flatten() {
             merged.entry(name).or_insert(value);
         }
-        self.nodes[id].lock = Some(MERGED);
         self.nodes[id].merged = Some(Value::Object(merged));
         Ok(())
     }
 }
 
 fn lock(is_tagged: bool, anchor: usize) -> Option<&'static str> {
-    if anchor > 0 { Some(ANCHORED) } else { is_tagged.then_some(TAGGED) }
+    if is_tagged { Some(TAGGED) } else { (anchor > 0).then_some(ANCHORED) }
 }
 
 fn weight(value: &Value) -> usize {

@@ -20,6 +20,8 @@ pub(super) enum Text {
 /// One value to be written: a cell, or a value that has none yet.
 pub(super) enum Source<'v> {
     Cell(usize),
+    /// One that takes its comments along.
+    Moved(usize),
     Fresh(&'v Value),
 }
 
@@ -28,14 +30,24 @@ pub(super) fn cell_like(pen: &Pen<'_>, cell: usize, indent: &str, place: usize) 
     source(pen, &Source::Cell(cell), indent, Some(place))
 }
 
-/// A new member, without the indentation of its first line.
+/// A new member, without the indentation of its first line. The comments of one that moved stand on both sides of it.
 pub(super) fn member(pen: &Pen<'_>, entry: &Entry, indent: &str) -> Step<String> {
-    named(pen, entry.name.as_deref().unwrap_or(""), &Source::Cell(entry.cell), indent)
+    let text = named(pen, entry.name.as_deref().unwrap_or(""), &Source::Moved(entry.cell), indent)?;
+    Ok(commented(pen, entry, indent, text))
 }
 
-/// A new item, without the indentation of its first line.
+/// A new item, without the indentation of its first line. The comments of one that moved stand on both sides of it.
 pub(super) fn item(pen: &Pen<'_>, entry: &Entry, indent: &str) -> Step<String> {
-    dashed(pen, &Source::Cell(entry.cell), indent)
+    let text = dashed(pen, &Source::Moved(entry.cell), indent)?;
+    Ok(commented(pen, entry, indent, text))
+}
+
+fn commented(pen: &Pen<'_>, entry: &Entry, indent: &str, text: String) -> String {
+    let mut whole = String::new();
+    for comment in pen.comments_above(entry.cell) {
+        whole.extend([comment, pen.style.newline, indent]);
+    }
+    whole + &text + &pen.comment_behind(entry.cell).unwrap_or_default()
 }
 
 /// The indentation of a block beneath a key.
@@ -48,20 +60,42 @@ fn named(pen: &Pen<'_>, name: &str, value: &Source<'_>, indent: &str) -> Step<St
     let inner = deeper(pen, indent, is_array(pen, value));
     Ok(match source(pen, value, &inner, None)? {
         Text::Inline(text) => format!("{key}: {text}"),
-        Text::Block(text) => format!("{key}:{}{inner}{text}", pen.style.newline),
+        Text::Block(text) => {
+            let beside = head(pen, value).filter(|(_, is_beside)| *is_beside);
+            let beside: Vec<String> = beside.map(|(comment, _)| format!(" {comment}")).collect();
+            format!("{key}:{}{}{inner}{text}", beside.concat(), pen.style.newline)
+        }
     })
 }
 
 fn dashed(pen: &Pen<'_>, value: &Source<'_>, indent: &str) -> Step<String> {
     let (Text::Inline(text) | Text::Block(text)) = source(pen, value, &format!("{indent}  "), None)?;
-    Ok(format!("- {text}"))
+    let beside = head(pen, value).filter(|(_, is_beside)| *is_beside);
+    let beside: Vec<String> = beside.map(|(comment, _)| format!("{comment}{}{indent}  ", pen.style.newline)).collect();
+    Ok(format!("- {}{text}", beside.concat()))
+}
+
+/// The comments between the key or dash of a block that moves and its first child, with true for those on the line of the key.
+fn head<'p>(pen: &'p Pen<'_>, value: &Source<'_>) -> impl Iterator<Item = (&'p str, bool)> {
+    let node = match value {
+        Source::Moved(cell) => pen.draft.cells[*cell].source.map(|node| pen.draft.tree.node(node)),
+        Source::Cell(_) | Source::Fresh(_) => None,
+    };
+    let comments = pen.draft.tree.comments.iter();
+    node.filter(|node| node.form == Form::Block).into_iter().flat_map(move |node| {
+        let between = comments.clone().filter(|comment| comment.start > node.begin && comment.end <= node.span.start);
+        between.map(|comment| {
+            let is_beside = pen.style.line(comment.start) == pen.style.line(node.begin);
+            (pen.text[comment.clone()].trim_end(), is_beside)
+        })
+    })
 }
 
 /// True for values that become block sequences.
 fn is_array(pen: &Pen<'_>, value: &Source<'_>) -> bool {
     match value {
         Source::Fresh(value) => value.is_array(),
-        Source::Cell(cell) => {
+        Source::Cell(cell) | Source::Moved(cell) => {
             let cell = &pen.draft.cells[*cell];
             match &cell.body {
                 Body::Fresh(value) => value.is_array(),
@@ -79,17 +113,29 @@ pub(super) fn is_array_cell(pen: &Pen<'_>, cell: usize) -> bool {
 }
 
 fn source(pen: &Pen<'_>, value: &Source<'_>, indent: &str, place: Option<usize>) -> Step<Text> {
-    let cell = match value {
+    let (cell, takes_comments) = match value {
         Source::Fresh(value) => return fresh(pen, value, indent, None),
-        Source::Cell(cell) => *cell,
+        Source::Cell(cell) => (*cell, false),
+        Source::Moved(cell) => (*cell, true),
+    };
+    let end = |node: usize| if takes_comments { pen.below(node) } else { pen.draft.tree.node(node).span.end };
+    let lead = head(pen, value).filter(|(_, is_beside)| !is_beside);
+    let lead: String = lead.map(|(comment, _)| format!("{comment}{}{indent}", pen.style.newline)).collect();
+    let led = |text: Text| match text {
+        Text::Block(text) => Text::Block(format!("{lead}{text}")),
+        Text::Inline(_) => text,
     };
     let at = &pen.draft.cells[cell];
     match (&at.body, at.source) {
         (Body::Fresh(value), _) => fresh(pen, value, indent, place),
-        (Body::Kept, Some(node)) => moved(pen, pen.draft.tree.node(node), None, indent),
-        (Body::Array(_) | Body::Object(_), Some(node)) => {
+        (Body::Kept, Some(id)) => {
+            let node = pen.draft.tree.node(id);
+            let end = if node.form == Form::Block { end(id) } else { node.span.end };
+            moved(pen, node, pen.text[node.span.start..end].to_owned(), indent).map(led)
+        }
+        (Body::Array(_) | Body::Object(_), Some(id)) => {
             let mut out = Output::new(pen.text);
-            let node = pen.draft.tree.node(node);
+            let node = pen.draft.tree.node(id);
             if node.form == Form::Flow {
                 pen.value(&mut out, cell, at.source.unwrap_or_default())?;
                 return Ok(Text::Inline(out.into_text()));
@@ -97,8 +143,9 @@ fn source(pen: &Pen<'_>, value: &Source<'_>, indent: &str, place: Option<usize>)
             if at.body.entries().is_empty() {
                 return Ok(Text::Inline(empty(matches!(at.body, Body::Array(_))).to_owned()));
             }
-            (pen.write_block)(pen, &mut out, at, node)?;
-            moved(pen, node, Some(out.into_text()), indent)
+            let at = (pen.write_block)(pen, &mut out, at, node)?;
+            out.keep(at..end(id).max(at));
+            moved(pen, node, out.into_text(), indent).map(led)
         }
         (Body::Wrapped(entry), _) if pen.style.has_flat_arrays && has_flow_text(pen, entry.cell) => {
             Ok(Text::Inline(format!("[{}]", pen.cell(entry.cell, None)?)))
@@ -165,8 +212,7 @@ fn fresh(pen: &Pen<'_>, value: &Value, indent: &str, place: Option<usize>) -> St
 }
 
 /// The text of a node that moved, with another indentation.
-fn moved(pen: &Pen<'_>, node: &Node, text: Option<String>, indent: &str) -> Step<Text> {
-    let text = text.unwrap_or_else(|| pen.text[node.span.clone()].to_owned());
+fn moved(pen: &Pen<'_>, node: &Node, text: String, indent: &str) -> Step<Text> {
     match node.form {
         Form::Absent => Ok(Text::Inline("null".to_owned())),
         Form::Block => Ok(Text::Block(shifted(&text, &pen.style.column(pen.text, node.span.start), indent)?)),

@@ -13,7 +13,9 @@ pub(super) enum Kind {
     Defaults,
     /// A value went elsewhere.
     Move,
-    /// A member was removed.
+    /// A member at a pointer was removed.
+    Remove,
+    /// A member that the schema does not know was removed.
     RemoveUnknown,
     /// A member got another name.
     Rename,
@@ -33,6 +35,7 @@ impl Kind {
             Kind::Coerce => "fixes_coerce",
             Kind::Defaults => "fixes_defaults",
             Kind::Move => "fixes_move",
+            Kind::Remove => "fixes_remove",
             Kind::RemoveUnknown => "fixes_remove_unknown",
             Kind::Rename => "fixes_rename",
             Kind::Set => "fixes_set",

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 pub(super) use self::{
     check::tokens,
-    wire::{DefaultMode, Draft, Fixes, Format, Params, RemoveMode, Source, Step, Wrap},
+    wire::{DefaultMode, Draft, Fixes, Format, JSONC_FILES, Params, RemoveMode, Source, Step, Wrap},
 };
 use base::error::{Code, Error};
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     kind::Tally,
-    params::{Format, Params},
+    params::{Format, JSONC_FILES, Params},
     repair::{Outcome, Plan, Repaired},
     schema::Problem,
 };
@@ -21,7 +21,10 @@ use base::{
     path::RepoPath,
     text::counted,
 };
-use format::document::{Document, syntax::Syntax};
+use format::document::{
+    Document,
+    syntax::{Malformed, Syntax},
+};
 use system::workspace::Globs;
 
 /// The number of findings in a message.
@@ -56,14 +59,14 @@ pub(super) fn globs(formats: &BTreeSet<Format>) -> Vec<&'static str> {
     formats.iter().flat_map(of).copied().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The syntax of a file. A name in `.json` is JSONC if the parameters name that format and not JSON.
-fn syntax(formats: &BTreeSet<Format>, path: &RepoPath) -> Syntax {
+/// The syntax of a file. A name in `.json` is JSONC if it is known, or if the parameters name that format and not JSON.
+fn syntax(formats: &BTreeSet<Format>, known: &Globs, path: &RepoPath) -> Syntax {
     match path.as_str().rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).as_deref() {
         Some("jsonc") => Syntax::Jsonc,
         Some("json5") => Syntax::Json5,
         Some("yaml" | "yml") => Syntax::Yaml,
         Some("toml") => Syntax::Toml,
-        _ if formats.contains(&Format::Json) => Syntax::Json,
+        _ if formats.contains(&Format::Json) && !known.matches(path) => Syntax::Json,
         _ => Syntax::Jsonc,
     }
 }
@@ -74,9 +77,10 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     let read = |path: &RepoPath| ctx.view.read(path).map(Content::into_bytes);
     let plan = Plan::load(&params, &read)?;
     let allowed = (!params.allow_invalid.is_empty()).then(|| Globs::parse(&params.allow_invalid)).transpose()?;
+    let known = Globs::parse(JSONC_FILES)?;
     let mut survey = survey(ctx, input, looked_at, |source| {
         let is_over = || source.pulse().is_err();
-        let page = page(&plan, syntax(&params.formats, source.path), source.bytes, &is_over);
+        let page = page(&plan, syntax(&params.formats, &known, source.path), source.bytes, &is_over);
         source.pulse().map(|()| Look::Read(page))
     })?;
     survey.check_skipped(params.on_skip)?;
@@ -99,7 +103,12 @@ fn page(plan: &Plan<'_>, syntax: Syntax, bytes: &[u8], is_over: &dyn Fn() -> boo
     let Ok(text) = std::str::from_utf8(bytes) else { return broken(None, "it is not UTF-8".to_owned()) };
     let document = match Document::parse(syntax, text) {
         Ok(document) => document,
-        Err(malformed) => return broken(Some(u64::from(malformed.line)), malformed.reason),
+        Err(Malformed { line, mut reason, .. }) => {
+            if syntax == Syntax::Json && Document::parse(Syntax::Jsonc, text).is_ok() {
+                reason.push_str(", but JSONC has it; put `jsonc` in place of `json` into `formats`");
+            }
+            return broken(Some(u64::from(line)), reason);
+        }
     };
     let outcome = plan.repair(document.value(), &|pointer| document.text_of(pointer), is_over);
     let violations = || plan.problems(document.value()).into_iter().map(|problem| problem.keyword).collect();
@@ -162,18 +171,13 @@ fn check_left(input: &Invocation, proposal: &Proposal, may_stay: impl Fn(&RepoPa
     if files.is_empty() {
         return Ok(());
     }
-    let place = |finding: &Finding| match finding.place.as_str() {
-        "" => String::new(),
-        place => format!(" `{place}`"),
-    };
     let shown = left.iter().take(IN_MESSAGE).map(|finding| {
         let line = finding.line.map_or(String::new(), |line| format!(":{line}"));
-        format!("`{}`{line}{} ({}): {}", finding.path, place(finding), finding.kind, finding.reason)
+        format!("`{}`{line} {}", finding.path, finding.cause())
     });
     let failure = |finding: &&Finding| {
-        let line = finding.line.map_or(String::new(), |line| format!("line {line}:"));
-        let reason = format!("stays invalid: {line}{} ({}) {}", place(finding), finding.kind, finding.reason);
-        Failure::at("files_valid", &finding.path, reason)
+        let line = finding.line.map_or(String::new(), |line| format!("line {line}: "));
+        Failure::at("files_valid", &finding.path, format!("stays invalid: {line}{}", finding.cause()))
     };
     let failures = left.iter().map(failure).collect();
     let verdict = Verdict { checks: vec!["files_valid".to_owned()], failures, ..Verdict::default() };

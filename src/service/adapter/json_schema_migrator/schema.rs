@@ -74,6 +74,15 @@ impl Schema {
         self.part(&location, place, || json!({"$ref": location}), value)
     }
 
+    /// True if a subschema accepts nothing: `false`, its spelling in draft 4, or a reference to one of them.
+    pub(super) fn is_never(&self, place: &Place<'_>) -> bool {
+        let accepts_all =
+            |schema: &Value| schema == &Value::Bool(true) || schema.as_object().is_some_and(|map| map.is_empty());
+        place.node == &Value::Bool(false)
+            || place.node.get("not").is_some_and(accepts_all)
+            || self.library.references(place).iter().any(|target| self.is_never(target))
+    }
+
     /// The subschemas in `properties` and `patternProperties` for a name.
     pub(super) fn named<'s>(&self, place: &Place<'s>, name: &str) -> Vec<Place<'s>> {
         let patterns = place.node.get("patternProperties").and_then(Value::as_object).into_iter().flatten();

@@ -4,6 +4,7 @@ mod comments;
 mod fixes;
 mod input;
 mod tamper;
+mod variations;
 
 use std::{fs, path::Path, sync::atomic::AtomicBool};
 

@@ -10,6 +10,7 @@ use base::error::{Code, Error};
 /// The kinds of fixes at pointers, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
+    Remove,
     Rename,
     Move,
     Set,
@@ -89,7 +90,8 @@ fn check_stage(fixes: &Fixes, version: Option<&str>) -> Result<(), Error> {
 }
 
 fn acts(fixes: &Fixes) -> Result<Vec<Act>, Error> {
-    let mut acts = Vec::new();
+    let removed = |at: &String| Act { from: Some(tokens(at)), ..Act::at(Kind::Remove, "remove", at) };
+    let mut acts: Vec<Act> = fixes.remove.iter().map(removed).collect();
     for (from, to) in &fixes.rename {
         acts.push(Act { to: renamed(from, to)?, from: Some(tokens(from)), ..Act::at(Kind::Rename, "rename", from) });
     }
@@ -172,7 +174,7 @@ fn rivals(first: &Act, second: &Act) -> Option<&'static str> {
             let collide = first.iter().any(|one| second.iter().any(|other| is_within(one, other)));
             collide.then_some("a place of one is a place of the other, or inside of it")
         }
-        Kind::Wrap => None,
+        Kind::Remove | Kind::Wrap => None,
     }
 }
 
@@ -180,7 +182,9 @@ const ONE_PLACE: &str = "both write the same place";
 
 /// The reason that a fix contradicts a later one.
 fn conflict(first: &Act, second: &Act) -> Option<&'static str> {
-    let ends: Vec<&Vec<String>> = second.from.iter().chain([&second.to]).collect();
+    // A value may go to the place of a member that is removed.
+    let free = if first.kind == Kind::Remove && second.from.is_some() { None } else { Some(&second.to) };
+    let ends: Vec<&Vec<String>> = second.from.iter().chain(free).collect();
     if first.from.as_ref().is_some_and(|gone| ends.iter().any(|place| is_gone(place, gone))) {
         return Some("the first leaves nothing at a place of the second");
     }

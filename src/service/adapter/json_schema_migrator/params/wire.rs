@@ -83,6 +83,21 @@ pub(crate) enum Format {
     Toml,
 }
 
+/// Globs of the files named `.json` that are read as JSONC whatever the parameters say. Each has at most one `*` in its last name.
+pub(in super::super) const JSONC_FILES: &[&str] = &[
+    "**/.devcontainer.json",
+    "**/.eslintrc.json",
+    "**/.vscode/*.json",
+    "**/api-extractor.json",
+    "**/devcontainer.json",
+    "**/jsconfig.*.json",
+    "**/jsconfig.json",
+    "**/language-configuration.json",
+    "**/tsconfig.*.json",
+    "**/tsconfig.json",
+    "**/tslint.json",
+];
+
 /// The permitted fixes. An empty list of fixes only validates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -96,6 +111,9 @@ pub(crate) struct Fixes {
     /// Members that are removed.
     #[serde(default)]
     pub(in super::super) remove_unknown: Option<Remove>,
+    /// Members that are removed, by pointer.
+    #[serde(default)]
+    pub(in super::super) remove: Vec<String>,
     /// New names of members, by pointer.
     #[serde(default)]
     pub(crate) rename: BTreeMap<String, String>,

@@ -116,7 +116,7 @@ impl<'s> Names<'s> {
         for (name, value) in map {
             let named = self.schema.named(place, name);
             children.extend(if named.is_empty() { others.clone() } else { None }.map(|part| (name, part, value)));
-            if !named.is_empty() {
+            if named.iter().any(|part| !self.schema.is_never(part)) {
                 self.rules.entry(at.to_owned()).or_default().named.insert(name.clone());
             }
             children.extend(named.into_iter().map(|part| (name, part, value)));

@@ -1,4 +1,4 @@
-//! Fixes at pointers, whatever the schema says: rename, move, set, wrap, and maps of values.
+//! Fixes at pointers, whatever the schema says: remove, rename, move, set, wrap, and maps of values.
 //!
 //! The parameters are free of contradictions, so that the fixes of one kind do not meet. A fix that can't be made in a file
 //! makes the file one that can't be repaired.
@@ -20,6 +20,7 @@ use super::{
 /// The fixes at pointers, read once.
 #[derive(Debug, Default)]
 pub(super) struct Structure {
+    remove: Vec<Pattern>,
     rename: Vec<(Pattern, String)>,
     moves: Vec<(Pattern, Pattern)>,
     set: Vec<(Pattern, Value)>,
@@ -61,6 +62,7 @@ impl Structure {
         wrap.sort_by_key(Pattern::depth);
         let values = fixes.values.iter().filter(|(at, _)| !at.starts_with('#'));
         Structure {
+            remove: fixes.remove.iter().map(|at| Pattern::parse(at)).collect(),
             rename,
             moves: fixes.moves.iter().map(|(from, to)| (Pattern::parse(from), Pattern::parse(to))).collect(),
             set: fixes.set.iter().map(|(at, value)| (Pattern::parse(at), value.clone())).collect(),
@@ -69,8 +71,14 @@ impl Structure {
         }
     }
 
-    /// Makes the fixes, in the order rename, move, set, wrap, values. The error is one that can't be made in this file.
+    /// Makes the fixes, in the order remove, rename, move, set, wrap, values. The error is one that can't be made in this file.
     pub(super) fn apply(&self, draft: &mut Draft, tally: &mut Tally) -> Result<(), Problem> {
+        for pattern in &self.remove {
+            for found in pattern.find(&draft.value, false) {
+                remove(draft, &found.pointer).map_err(|reason| problem(&found.pointer, "remove", reason))?;
+                tally.add(Kind::Remove, true);
+            }
+        }
         for (pattern, key) in &self.rename {
             for found in pattern.find(&draft.value, false) {
                 rename(draft, &found.pointer, key).map_err(|reason| problem(&found.pointer, "rename", reason))?;
@@ -148,6 +156,16 @@ pub(super) fn put(draft: &mut Draft, at: &str, value: &Value) -> bool {
         None => draft.insert(at, value.clone()),
     }
     true
+}
+
+fn remove(draft: &mut Draft, at: &str) -> Result<(), String> {
+    match pointer::split(at).and_then(|(parent, _)| draft.get(parent)) {
+        Some(Value::Object(_)) => {
+            draft.remove(at);
+            Ok(())
+        }
+        _ => Err("it is an item of an array, and only members are removed".to_owned()),
+    }
 }
 
 fn rename(draft: &mut Draft, at: &str, key: &str) -> Result<(), String> {

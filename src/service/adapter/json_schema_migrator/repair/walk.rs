@@ -232,22 +232,20 @@ impl<'w, 'd> Walk<'w, 'd> {
         parts.collect()
     }
 
-    /// Removes the members that `additionalProperties` rejects.
+    /// Removes the members that the schema forbids by name, and others that `additionalProperties` rejects.
     fn remove_unknown(&mut self, place: &Place<'_>, at: &str) {
         let fixes = self.guided.fixes;
-        let (Some(Value::Object(map)), Some(rule)) = (self.draft.get(at), place.child(&["additionalProperties"]))
-        else {
-            return;
-        };
-        let rejects = |value: &Value| match rule.node {
+        let Some(Value::Object(map)) = self.draft.get(at).filter(|_| fixes.removes()) else { return };
+        let rule = place.child(&["additionalProperties"]);
+        let rejects = |rule: &Place<'_>, value: &Value| match rule.node {
             Value::Bool(accepts) => !accepts,
-            _ => fixes.remove_mode().is_some() && !self.schema.accepts_at(&rule, value),
+            _ => fixes.remove_mode().is_some() && !self.schema.accepts_at(rule, value),
         };
-        let goes = |(name, value): &(&String, &Value)| rejects(value) && self.schema.named(place, name).is_empty();
-        let names: Vec<String> = match fixes.removes() {
-            true => map.iter().filter(goes).map(|(name, _)| name.clone()).collect(),
-            false => Vec::new(),
+        let goes = |(name, value): &(&String, &Value)| match self.schema.named(place, name).as_slice() {
+            [] => rule.as_ref().is_some_and(|rule| rejects(rule, value)),
+            named => named.iter().any(|part| self.schema.is_never(part)),
         };
+        let names: Vec<String> = map.iter().filter(goes).map(|(name, _)| name.clone()).collect();
         for name in names {
             self.draft.remove(&join(at, &name));
         }

@@ -101,3 +101,117 @@ fn a_table_without_members_gets_its_first_and_loses_its_last() {
     let params = json!({"schema": {"properties": {"a": {"type": "array"}}}, "fixes": {"set": {"/a": []}}});
     file_becomes("c.toml", &params, "a = 0\n", "a = []\n", json!({"set": 1}));
 }
+
+/// Migrates a file, damages the result, and looks for the failure.
+#[track_caller]
+fn damage_is_found(name: &str, params: &Value, before: &str, (right, wrong): (&str, &str)) {
+    let mut params = params.clone();
+    params["formats"] = json!(["jsonc", "yaml", "toml"]);
+    let mut recorded = Recorded::new(&[(name, before)], &invocation(&params), true);
+    assert_eq!(recorded.text(name), right);
+    let report = recorded.verify();
+    assert!(report.passed, "{report:#?}");
+    recorded.replace(name, wrong);
+    recorded.fails("nothing_else_changed", Some(name));
+}
+
+#[test]
+fn a_comment_beside_another_member_is_found() {
+    let adds =
+        json!({"schema": {"required": ["d"], "properties": {"d": {"default": true}}}, "fixes": {"defaults": true}});
+    for (name, before, right, wrong) in [
+        (
+            "a.jsonc",
+            "{ \"p\": 1 /* p */ }\n",
+            "{ \"p\": 1 /* p */, \"d\": true }\n",
+            "{ \"p\": 1, \"d\": true /* p */ }\n",
+        ),
+        (
+            "a.jsonc",
+            "{ \"p\": 1 /* p */ }\n",
+            "{ \"p\": 1 /* p */, \"d\": true }\n",
+            "{ \"p\": 1, /* p */ \"d\": true }\n",
+        ),
+        (
+            "a.jsonc",
+            "{\n  \"p\": 1 // p\n}\n",
+            "{\n  \"p\": 1, // p\n  \"d\": true\n}\n",
+            "{\n  \"p\": 1,\n  \"d\": true // p\n}\n",
+        ),
+        ("a.yaml", "a:\n  b: 1\n  # end\n", "a:\n  b: 1\n  # end\nd: true\n", "a:\n  b: 1\nd: true\n  # end\n"),
+        ("a.yaml", "a: 1 # one\n", "a: 1 # one\nd: true\n", "a: 1\nd: true # one\n"),
+        ("a.toml", "a = 1 # one\n", "a = 1 # one\nd = true\n", "a = 1\nd = true # one\n"),
+        ("a.toml", "a = 1\n\n# of t\n[t]\n", "a = 1\nd = true\n\n# of t\n[t]\n", "a = 1\n# of t\nd = true\n\n[t]\n"),
+        (
+            "a.toml",
+            "a = 1\n\n# loose\n\n[t]\n",
+            "a = 1\nd = true\n\n# loose\n\n[t]\n",
+            "a = 1\nd = true\n\n# loose\n[t]\n",
+        ),
+    ] {
+        damage_is_found(name, &adds, before, (right, wrong));
+    }
+}
+
+#[test]
+fn a_comment_of_a_removed_member_that_stays_and_one_of_another_that_goes_are_found() {
+    let removes = params(&json!({"remove_unknown": true}), &["x"]);
+    let (yaml, right) = ("a: 1 # one\n# of x\nx: 2\n# of b\nb: 3\n", "a: 1 # one\n# of b\nb: 3\n");
+    for wrong in [
+        "a: 1 # one\n# of x\n# of b\nb: 3\n",
+        "a: 1 # one\nb: 3\n",
+        "a: 1\n# of b\nb: 3\n",
+        "a: 1 # one\n\n# of b\n\nb: 3\n",
+    ] {
+        damage_is_found("a.yaml", &removes, yaml, (right, wrong));
+    }
+    let (toml, right) = ("a = 1\n# of x\nx = 2 # two\n# of b\nb = 3\n", "a = 1\n# of b\nb = 3\n");
+    for wrong in
+        ["a = 1\n# of x\n# of b\nb = 3\n", "a = 1 # two\n# of b\nb = 3\n", "a = 1\nb = 3\n", "# of b\na = 1\nb = 3\n"]
+    {
+        damage_is_found("a.toml", &removes, toml, (right, wrong));
+    }
+    let (jsonc, right) =
+        ("{\n  // head\n  \"x\": 1,\n  /* of b */ \"b\": 2\n}\n", "{\n  // head\n  /* of b */ \"b\": 2\n}\n");
+    for wrong in [
+        "{\n  /* of b */ \"b\": 2\n}\n",
+        "{\n  // head\n  \"b\": 2 /* of b */\n}\n",
+        "{ // head\n  /* of b */ \"b\": 2\n}\n",
+    ] {
+        damage_is_found("a.jsonc", &removes, jsonc, (right, wrong));
+    }
+    let banner = ("# licence\nx: 1\nb: 2\n", "# licence\nb: 2\n", "b: 2\n");
+    damage_is_found("a.yaml", &removes, banner.0, (banner.1, banner.2));
+}
+
+#[test]
+fn a_comment_that_a_moved_member_leaves_behind_is_found() {
+    let moving = json!({"schema": {"not": {"required": ["old"]}}, "fixes": {"move": {"/old": "/a/new"}}});
+    let (before, right) =
+        ("k: 0\n# of old\nold: 1 # one\na:\n  b: 1\n", "k: 0\na:\n  b: 1\n  # of old\n  new: 1 # one\n");
+    for wrong in [
+        "k: 0\n# of old\na:\n  b: 1\n  new: 1 # one\n",
+        "k: 0 # one\na:\n  b: 1\n  # of old\n  new: 1\n",
+        "k: 0\na:\n  # of old\n  b: 1\n  new: 1 # one\n",
+        "k: 0\na:\n  b: 1\n  new: 1 # one\n",
+    ] {
+        damage_is_found("a.yaml", &moving, before, (right, wrong));
+    }
+}
+
+#[test]
+fn a_changed_anchor_or_alias_beside_an_edit_is_found() {
+    let schema = json!({"properties": {"use": {"properties": {"y": {"type": "integer"}}}}});
+    let coerces = json!({"schema": schema, "fixes": {"coerce": true}});
+    let before = "b: &b {x: 1}\nc: &c {x: 1}\nuse:\n  <<: *b\n  y: '2'\n";
+    let right = before.replace("'2'", "2");
+    for (from, to) in [("*b", "*c"), ("&c ", ""), ("<<: *b", "x: 1")] {
+        damage_is_found("a.yaml", &coerces, before, (&right, &right.replace(from, to)));
+    }
+    let schema = json!({"properties": {"a": {"required": ["q"], "properties": {"q": {"default": 1}}}}});
+    let adds = json!({"schema": schema, "fixes": {"defaults": true}});
+    let right = "a = { b.c = 1, q = 1 }\n";
+    for wrong in ["a = { b = { c = 1 }, q = 1 }\n", "a.b.c = 1\na.q = 1\n", "a = { b.'c' = 1, q = 1 }\n"] {
+        damage_is_found("a.toml", &adds, "a = { b.c = 1 }\n", (right, wrong));
+    }
+}

@@ -26,6 +26,11 @@ impl Changes {
         self.ways.len()
     }
 
+    /// The old and new pointers of values that went elsewhere, in their order.
+    pub(super) fn pointers(&self) -> Vec<(String, String)> {
+        self.ways.iter().map(|(from, to)| (pointer(from), pointer(to))).collect()
+    }
+
     /// The place in the old text of a place in the value now.
     pub(super) fn origin(&self, place: &[String]) -> Vec<String> {
         self.back(place, 0)

@@ -8,6 +8,7 @@ use super::{
     super::params::{Fixes, Params, Wrap, tokens},
     cuts::{Changes, pointer},
 };
+use audit::document::Cut;
 
 /// A place: the tokens of a pointer.
 type Place = Vec<String>;
@@ -75,6 +76,11 @@ impl Made<'_> {
     }
 
     fn stage(&mut self, fixes: &Fixes) -> Result<(), String> {
+        for at in &fixes.remove {
+            for (place, _) in find(&self.value, &tokens(at)) {
+                self.remove(&place)?;
+            }
+        }
         let mut renamings: Vec<(Place, &String)> = fixes.rename.iter().map(|(from, to)| (tokens(from), to)).collect();
         renamings.sort_by_key(|(from, _)| from.len());
         for (from, to) in renamings {
@@ -136,6 +142,17 @@ impl Made<'_> {
     fn write(&mut self, place: &[String], value: Value) -> Option<()> {
         let old = get(&self.value, place).cloned();
         put(&mut self.value, place, value).then(|| self.changes.written(place, old.as_ref()))
+    }
+
+    fn remove(&mut self, place: &[String]) -> Result<(), String> {
+        let is_member =
+            place.split_last().and_then(|(_, parent)| get(&self.value, parent)).is_some_and(Value::is_object);
+        if !is_member || take(&mut self.value, place).is_none() {
+            return Err(format!("`{}` can't be removed", pointer(place)));
+        }
+        self.changes.before.push(Cut::Member(pointer(&self.changes.origin(place))));
+        self.count("fixes_remove");
+        Ok(())
     }
 
     fn rename(&mut self, place: &[String], name: &str) -> Result<(), String> {

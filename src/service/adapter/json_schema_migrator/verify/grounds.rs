@@ -113,11 +113,18 @@ impl<'g> Worlds<'g> {
         })
     }
 
-    /// True if the schemas treat a member that was removed otherwise than an unknown one.
+    /// True if the schemas treat a member that was removed otherwise than an unknown one. One that they forbid by name may go.
     pub(super) fn know(&self, changes: &Changes, place: &[String], old: &Value, stages: &[&Fixes]) -> bool {
         let Some((name, parent)) = place.split_last() else { return true };
         let (names, has_patterns) = &self.grounds.names;
         if !names.contains(name) && !has_patterns {
+            return false;
+        }
+        let forbids = |(judge, whole, ways): &(&Judge, Value, usize)| {
+            let (mut whole, place) = (whole.clone(), changes.back(place, *ways));
+            change(&mut whole, &place, Some(old)) && judge.forbids(&whole, &place)
+        };
+        if self.worlds.iter().any(forbids) {
             return false;
         }
         let mut other = format!("{name}{name}_");

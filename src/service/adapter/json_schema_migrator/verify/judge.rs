@@ -134,6 +134,22 @@ impl Judge {
         places
     }
 
+    /// True if a schema that is `false` rejects the value at a place, outside of alternatives.
+    pub(super) fn forbids(&self, value: &Value, place: &[String]) -> bool {
+        let (error, place) = (self.schemas.validate(value, self.index).err(), pointer(place));
+        let mut open: Vec<&ValidationError<'_, '_>> = error.iter().collect();
+        while let Some(error) = open.pop() {
+            match &error.kind {
+                ErrorKind::Group | ErrorKind::Schema { .. } | ErrorKind::Reference { .. } | ErrorKind::AllOf => {
+                    open.extend(&error.causes);
+                }
+                ErrorKind::FalseSchema if error.instance_location.to_string() == place => return true,
+                _ => {}
+            }
+        }
+        false
+    }
+
     /// The numbers of violations by keyword, each place of each keyword once; none if `jsonschema` accepts the value.
     pub(super) fn count(&self, value: &Value) -> BTreeMap<String, u64> {
         let mut found: Vec<(String, String)> = self

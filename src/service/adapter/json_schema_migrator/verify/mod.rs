@@ -21,16 +21,16 @@ use self::{
     grounds::Grounds,
     judge::{Judge, Violation},
 };
-use super::params::{Format, Params};
+use super::params::{Format, JSONC_FILES, Params};
 use crate::{
     Context,
-    contract::{Counts, Failure, Invocation},
+    contract::{Counts, Failure, Finding, Invocation},
     counts::{self, COUNTS_MATCH, Compare},
     deadline::Deadline,
     evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
 };
-use audit::document::{self, Cut, Document, Syntax};
-use base::error::Error;
+use audit::document::{self, Departure, Document, Side, Syntax};
+use base::{error::Error, path::RepoPath};
 use system::workspace::Globs;
 
 /// Every file is valid, or may be invalid.
@@ -61,9 +61,12 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
     let measure = Measure::new(ctx, Params::parse(&input.params)?)?;
     let deadline = Deadline::begin(input, "measuring the files");
     let skipped: BTreeSet<&str> = evidence.baseline.skipped.iter().map(|skipped| skipped.path.as_str()).collect();
+    let mut findings = BTreeMap::<&RepoPath, Vec<&Finding>>::new();
+    evidence.baseline.findings.iter().for_each(|finding| findings.entry(&finding.path).or_default().push(finding));
     let tallies = evidence.examine(ctx, |file| {
         deadline.check(ctx)?;
-        Ok::<_, Error>((!skipped.contains(file.path.as_str())).then(|| measure.examine(file)))
+        let left = findings.get(file.path).map(Vec::as_slice).unwrap_or_default();
+        Ok::<_, Error>((!skipped.contains(file.path.as_str())).then(|| measure.examine(file, left)))
     });
     let (mut total, mut files) = (Tally::default(), 0);
     for tally in tallies {
@@ -149,8 +152,9 @@ impl Measure {
         let has = |format: Format| self.params.formats.contains(&format);
         let extension = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
         match extension.as_str() {
-            "json" if has(Format::Json) => Some(Syntax::Json),
-            "json" | "jsonc" if has(Format::Jsonc) => Some(Syntax::Jsonc),
+            "json" if has(Format::Json) && !is_jsonc(path) => Some(Syntax::Json),
+            "json" if has(Format::Json) || has(Format::Jsonc) => Some(Syntax::Jsonc),
+            "jsonc" if has(Format::Jsonc) => Some(Syntax::Jsonc),
             "json5" if has(Format::Json5) => Some(Syntax::Json5),
             "yaml" | "yml" if has(Format::Yaml) => Some(Syntax::Yaml),
             "toml" if has(Format::Toml) => Some(Syntax::Toml),
@@ -158,7 +162,8 @@ impl Measure {
         }
     }
 
-    fn examine(&self, file: &Examined<'_>) -> Tally {
+    /// Judges a file. `left` are the places that the record leaves in it.
+    fn examine(&self, file: &Examined<'_>, left: &[&Finding]) -> Tally {
         let mut tally = Tally { changed: u64::from(file.changed), ..Tally::default() };
         let (Some(before), Some(after), Some(syntax)) = (file.before, file.after, self.syntax(file.path)) else {
             let reason = "only values in files that exist were to change";
@@ -175,7 +180,7 @@ impl Measure {
             tally.valid_after =
                 u64::from(matches!(&old, Ok((_, document)) if self.grounds.judge.accepts(&document.value)));
             if tally.valid_after == 0 {
-                self.left(file.path, &old, &mut tally);
+                tally.failures.extend(self.left(file.path, &old, left));
             }
             return tally;
         }
@@ -199,14 +204,19 @@ impl Measure {
         tally
     }
 
-    /// A file that stays invalid.
-    fn left(&self, path: &base::path::RepoPath, read: &Result<(&str, Document), String>, tally: &mut Tally) {
+    /// The failure of a file that stays invalid, with the cause that the record names.
+    fn left(&self, path: &RepoPath, read: &Result<(&str, Document), String>, findings: &[&Finding]) -> Option<Failure> {
         if self.allowed.as_ref().is_some_and(|globs| globs.matches(path)) {
-            return;
+            return None;
         }
-        let reason = match read {
-            Err(reason) => format!("can't be read: {reason}"),
-            Ok((text, document)) => self.grounds.judge.violation(&document.value).map_or_else(
+        let reason = match (findings, read) {
+            ([finding, more @ ..], _) => {
+                let line = finding.line.map_or(String::new(), |line| format!("line {line} "));
+                let more = if more.is_empty() { String::new() } else { format!("; and {} more", more.len()) };
+                format!("is not valid: {line}{}{more}", finding.cause())
+            }
+            ([], Err(reason)) => format!("can't be read: {reason}"),
+            ([], Ok((text, document))) => self.grounds.judge.violation(&document.value).map_or_else(
                 || "is not valid".to_owned(),
                 |violation| {
                     let line = line_of(text, document, &violation.pointer);
@@ -218,7 +228,7 @@ impl Measure {
                 },
             ),
         };
-        tally.failures.push(Failure::at(FILES_VALID, path, reason));
+        Some(Failure::at(FILES_VALID, path, reason))
     }
 
     /// The fixes of a changed file; the error is a check that fails, with the reason.
@@ -235,14 +245,23 @@ impl Measure {
             Ok(expected)
         });
         let expected = expected.map_err(|reason| (FIXES_ALLOWED, reason))?;
-        let cuts: (&[Cut], &[Cut]) = (&changes.before, &changes.after);
-        let (old, new) = ((*before, old, cuts.0), (*after, new, cuts.1));
-        if let Some(at) = document::outside(syntax, old, new) {
-            let line = document::line(after, at);
-            return Err((NOTHING_ELSE_CHANGED, format!("it differs in line {line}, where nothing had to change")));
+        let old = Side { text: before, document: old, cuts: &changes.before };
+        let new = Side { text: after, document: new, cuts: &changes.after };
+        if let Some(Departure { at, reason }) = document::outside(syntax, old, new, &changes.pointers()) {
+            return Err((NOTHING_ELSE_CHANGED, format!("line {}: {reason}", document::line(after, at))));
         }
         Ok(expected.counts.into_iter().map(|(kind, count)| (kind.to_owned(), count)).collect())
     }
+}
+
+/// True for the path of a file that is JSONC by custom.
+fn is_jsonc(path: &str) -> bool {
+    let whole = format!("/{path}");
+    JSONC_FILES.iter().any(|glob| {
+        let (head, tail) = glob.trim_start_matches("**").split_once('*').unwrap_or((glob.trim_start_matches("**"), ""));
+        let name = whole.strip_suffix(tail).and_then(|whole| whole.rfind(head).map(|at| &whole[at + head.len()..]));
+        name.is_some_and(|name| if glob.matches('*').count() > 2 { !name.contains('/') } else { name.is_empty() })
+    })
 }
 
 fn read(syntax: Syntax, bytes: &[u8]) -> Result<(&str, Document), String> {
