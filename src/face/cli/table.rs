@@ -81,6 +81,12 @@ pub(super) fn proposal(proposal: &Value, most: usize) -> String {
         let files: Vec<&Value> = proposal["files"].as_array().into_iter().flatten().collect();
         text.push_str(&files::listed(files.iter().map(|file| files::File::of_row(file)).collect(), most));
     }
+    for setting in proposal["settings"].as_array().into_iter().flatten() {
+        let word = |key: &str| escape(setting[key].as_str().unwrap_or_default());
+        let doubt = setting["doubt"].as_str().map(|doubt| format!(", in doubt: {}", escape(doubt))).unwrap_or_default();
+        let (name, value) = (word("name"), word("value"));
+        let _ = writeln!(text, "`{name}` is `{value}` below `{}`, by `{}`{doubt}.", word("below"), word("path"));
+    }
     text.push_str(&findings(&proposal["findings"], most));
     text
 }

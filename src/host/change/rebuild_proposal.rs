@@ -79,9 +79,9 @@ pub(crate) fn rebuild(
         return Err(damaged("comes out otherwise"));
     }
     let looks = Seen::nothing(seen.files.len());
-    let BaselineRecord { input, counts, files, skipped, findings, engine, adapter: _ } = seen;
-    let proposal =
-        Proposal { baseline: Baseline { counts, files, skipped, findings, engine }, counts: manifest.counts, changes };
+    let BaselineRecord { input, counts, files, skipped, findings, settings, engine, adapter: _ } = seen;
+    let measured = Baseline { counts, files, skipped, findings, settings, engine };
+    let proposal = Proposal { baseline: measured, counts: manifest.counts, changes };
     let files = [baseline, planned, patch].map(Clone::clone);
     let stored = StoredProposal::new(input, proposal, patch_again, looks, files)?;
     if proposed.proposal != stored.id {

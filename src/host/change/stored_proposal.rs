@@ -102,6 +102,9 @@ impl StoredProposal {
         if !findings.is_empty() {
             description["findings"] = json!(findings);
         }
+        if !self.proposal.baseline.settings.is_empty() {
+            description["settings"] = json!(self.proposal.baseline.settings);
+        }
         description
     }
 }

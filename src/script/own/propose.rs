@@ -152,8 +152,7 @@ impl Part {
         let own = [(FILES_SCANNED, self.scanned), (FILES_SKIPPED, self.skipped.len() as u64), (FILES_IGNORED, ignored)];
         let mut counts = self.counts;
         counts.extend(own.map(|(name, n)| (name.to_owned(), n)));
-        let baseline =
-            Baseline { counts, files: self.files, skipped: self.skipped, findings: Vec::new(), engine: None };
+        let baseline = Baseline { counts, files: self.files, skipped: self.skipped, ..Baseline::default() };
         let counts = Counts::from([("files".to_owned(), changes.len() as u64)]);
         Ok(Proposal { baseline, counts, changes })
     }

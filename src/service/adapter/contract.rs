@@ -194,6 +194,23 @@ impl Finding {
     }
 }
 
+/// A setting that the adapter read from a file of the tree.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// The parameter that it stands for.
+    pub name: String,
+    /// The folder of the files that it holds for; `.` is the workspace.
+    pub below: String,
+    /// Its value.
+    pub value: String,
+    /// The file that says so.
+    pub path: String,
+    /// The reason that it is not certain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
+}
+
 /// The measurements before a change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Baseline {
@@ -205,6 +222,8 @@ pub struct Baseline {
     pub skipped: Vec<Skipped>,
     /// The places that the proposal leaves, sorted.
     pub findings: Vec<Finding>,
+    /// The settings that were read from files of the tree, sorted.
+    pub settings: Vec<Setting>,
     /// The engine that the adapter took, if it has several.
     pub engine: Option<Engine>,
 }
@@ -246,6 +265,9 @@ pub struct BaselineRecord {
     /// The places that the proposal leaves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// The settings that were read from files of the tree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Setting>,
     /// The engine that the adapter took, if it has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<Engine>,
@@ -275,6 +297,7 @@ impl Proposal {
             files: self.baseline.files.clone(),
             skipped: self.baseline.skipped.clone(),
             findings: self.baseline.findings.clone(),
+            settings: self.baseline.settings.clone(),
             engine: self.baseline.engine.clone(),
             adapter: None,
         }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     Context, Work,
-    contract::{Baseline, Counts, FileHash, Finding, Invocation, Proposal, SKIPPED, Skipped},
+    contract::{Baseline, Counts, FileHash, Finding, Invocation, Proposal, SKIPPED, Setting, Skipped},
     deadline::Deadline,
 };
 use base::{
@@ -87,6 +87,8 @@ pub struct Results {
     pub changes: Vec<Change>,
     /// The defects that the changes leave, in any order.
     pub findings: Vec<Finding>,
+    /// The settings that were read from files of the tree, sorted.
+    pub settings: Vec<Setting>,
 }
 
 /// The files of a target.
@@ -207,7 +209,14 @@ impl<T> Survey<T> {
         counts.extend(results.changed);
         let mut findings = results.findings;
         findings.sort();
-        let baseline = Baseline { counts: baseline, files: self.hashes, skipped: self.skipped, findings, engine: None };
+        let baseline = Baseline {
+            counts: baseline,
+            files: self.hashes,
+            skipped: self.skipped,
+            findings,
+            settings: results.settings,
+            engine: None,
+        };
         Ok(Proposal { baseline, counts, changes })
     }
 }

@@ -258,6 +258,6 @@ impl Total {
         counts.extend(self.violations.into_iter().map(|(keyword, number)| (format!("violations_{keyword}"), number)));
         let mut changed = Counts::from([("fixes".to_owned(), self.fixes.values().sum())]);
         changed.extend(self.fixes.into_iter().map(|(kind, number)| (kind.to_owned(), number)));
-        Results { counts, changed, changes: self.changes, findings: self.findings }
+        Results { counts, changed, changes: self.changes, findings: self.findings, ..Results::default() }
     }
 }

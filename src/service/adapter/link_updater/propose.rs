@@ -81,7 +81,7 @@ impl Total {
             counts.extend(names.into_iter().zip(numbers));
         }
         let changed = Counts::from([("link_updates".to_owned(), self.updates)]);
-        Results { counts, changed, changes: self.changes, findings: Vec::new() }
+        Results { counts, changed, changes: self.changes, ..Results::default() }
     }
 }
 

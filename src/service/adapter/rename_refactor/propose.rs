@@ -145,7 +145,7 @@ fn results(world: &World<'_>, done: Rewritten, places: &Places) -> Results {
     ];
     let counted = |counts: &[(&str, u64)]| counts.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<Counts>();
     let findings = rest(world, places, &edited);
-    Results { counts: counted(&counts), changed: counted(&changed), changes, findings }
+    Results { counts: counted(&counts), changed: counted(&changed), changes, findings, ..Results::default() }
 }
 
 /// The places in code that keep the old name, with the engine that told them apart, and the files that mention it.
