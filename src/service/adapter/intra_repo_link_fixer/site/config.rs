@@ -1,0 +1,348 @@
+//! The configurations of generators: the folders that they render, and the settings that matter to anchors.
+
+use serde_json::Value;
+
+use super::super::{
+    params::Dialect,
+    reference::{folder, joined, name},
+    scheme::Scheme,
+};
+use base::{error::Error, language::Language, pulse::Pulse};
+use format::{
+    document::{Document, syntax::Syntax},
+    members::{Literal, Member, members},
+};
+
+/// Reads a file as text; none if it is not there, or is none.
+pub(super) type Read<'a> = &'a dyn Fn(&str) -> Result<Option<String>, Error>;
+
+/// The generator whose configuration a file is, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Mkdocs,
+    Mdbook,
+    Hugo,
+    /// Hugo, if the content says so.
+    MaybeHugo,
+    Docusaurus,
+    Vitepress,
+    Astro,
+}
+
+/// The folders of a site, and its rules.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// The folder that its paths begin at.
+    pub(super) base: String,
+    pub(super) roots: Vec<String>,
+    pub(super) scheme: Scheme,
+}
+
+const PROGRAMS: &[&str] = &["js", "ts", "mjs", "cjs", "mts", "cts"];
+
+/// Extensions of Python-Markdown that give no meaning to signs in headings.
+const HARMLESS: &[&str] = &[
+    "abbr",
+    "admonition",
+    "attr_list",
+    "codehilite",
+    "def_list",
+    "extra",
+    "fenced_code",
+    "footnotes",
+    "md_in_html",
+    "meta",
+    "sane_lists",
+    "tables",
+    "toc",
+];
+
+/// Preprocessors of mdBook that leave headings as they are.
+const PREPROCESSORS: &[&str] = &["admonish", "index", "links", "mermaid", "toc"];
+
+impl Kind {
+    pub(super) fn of(path: &str) -> Option<Kind> {
+        let file = name(path);
+        let program = |stem: &str| {
+            let end = file.strip_prefix(stem).and_then(|rest| rest.strip_prefix('.'));
+            end.is_some_and(|end| PROGRAMS.contains(&end))
+        };
+        let above = name(folder(path));
+        let in_vitepress = above == ".vitepress" || (above == "config" && name(folder(folder(path))) == ".vitepress");
+        Some(match file {
+            "mkdocs.yml" | "mkdocs.yaml" => Kind::Mkdocs,
+            "book.toml" => Kind::Mdbook,
+            "hugo.toml" | "hugo.yaml" | "hugo.yml" | "hugo.json" => Kind::Hugo,
+            "config.toml" | "config.yaml" | "config.yml" | "config.json" => Kind::MaybeHugo,
+            _ if program("docusaurus.config") => Kind::Docusaurus,
+            _ if program("astro.config") => Kind::Astro,
+            _ if in_vitepress && program(if above == "config" { "index" } else { "config" }) => Kind::Vitepress,
+            _ => return None,
+        })
+    }
+
+    fn dialect(self) -> Dialect {
+        match self {
+            Kind::Mkdocs => Dialect::Mkdocs,
+            Kind::Mdbook => Dialect::Mdbook,
+            Kind::Hugo | Kind::MaybeHugo => Dialect::Hugo,
+            Kind::Docusaurus => Dialect::Docusaurus,
+            Kind::Vitepress => Dialect::Vitepress,
+            Kind::Astro => Dialect::Github,
+        }
+    }
+}
+
+/// Reads a configuration; none if the file is another one.
+pub(super) fn read(kind: Kind, path: &str, read: Read<'_>, pulse: Pulse<'_>) -> Result<Option<Found>, Error> {
+    let text = read(path)?;
+    let mut site = Site { base: base(kind, path), roots: Vec::new(), scheme: Scheme::of(kind.dialect()) };
+    let extension = path.rsplit('.').next().unwrap_or_default();
+    let syntax = match extension {
+        "toml" => Some(Syntax::Toml),
+        "yml" | "yaml" => Some(Syntax::Yaml),
+        "json" => Some(Syntax::Json),
+        _ => None,
+    };
+    match syntax {
+        Some(syntax) => {
+            let document = text.and_then(|text| Document::parse(syntax, &text).ok());
+            let value = document.as_ref().map(Document::value).filter(|value| value.is_object());
+            match (kind, value) {
+                (Kind::MaybeHugo, None) => return Ok(None),
+                (Kind::MaybeHugo, Some(value)) if !is_of_hugo(value) => return Ok(None),
+                (Kind::Mkdocs, Some(value)) => site.mkdocs(value),
+                (Kind::Mdbook, Some(value)) => site.mdbook(value),
+                (_, Some(value)) => site.hugo(value),
+                (_, None) => site.unread(path),
+            }
+        }
+        None => {
+            let language = if extension.ends_with("ts") { Language::TypeScript } else { Language::JavaScript };
+            let found = match text {
+                Some(text) => members(language, &text, pulse)?,
+                None => None,
+            };
+            match (kind, found.filter(|members| !members.is_empty())) {
+                (_, None) => site.unread(path),
+                (Kind::Docusaurus, Some(members)) => site.docusaurus(&members),
+                (Kind::Vitepress, Some(members)) => site.vitepress(&members),
+                (_, Some(members)) => site.astro(&members),
+            }
+        }
+    }
+    let Site { base, mut roots, scheme } = site;
+    roots.sort();
+    roots.dedup();
+    Ok(Some(Found { base, roots, scheme }))
+}
+
+/// The folder that paths in a configuration begin at.
+fn base(kind: Kind, path: &str) -> String {
+    let own = folder(path);
+    let base = match kind {
+        Kind::Vitepress if name(own) == "config" => folder(folder(own)),
+        Kind::Vitepress => folder(own),
+        Kind::Hugo | Kind::MaybeHugo if name(own) == "_default" && name(folder(own)) == "config" => folder(folder(own)),
+        _ => own,
+    };
+    base.to_owned()
+}
+
+fn is_of_hugo(value: &Value) -> bool {
+    ["baseurl", "languagecode", "contentdir"].iter().any(|key| at(value, &[key]).is_some())
+        || at(value, &["markup", "goldmark"]).is_some()
+}
+
+/// The value at keys, of which case does not count.
+fn at<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v Value> {
+    keys.iter().try_fold(value, |value, key| {
+        value.as_object()?.iter().find(|(name, _)| name.eq_ignore_ascii_case(key)).map(|(_, value)| value)
+    })
+}
+
+struct Site {
+    base: String,
+    roots: Vec<String>,
+    scheme: Scheme,
+}
+
+impl Site {
+    fn root(&mut self, path: &str) {
+        self.roots.extend(joined(&self.base, path));
+    }
+
+    fn doubt(&mut self, what: &str) {
+        self.scheme.doubt.get_or_insert_with(|| what.to_owned());
+    }
+
+    /// A configuration that is no data: every page below it is in doubt.
+    fn unread(&mut self, path: &str) {
+        self.root(".");
+        self.doubt(&format!("`{}` can't be read as data", name(path)));
+    }
+
+    /// The folder that a setting names.
+    fn folder(&mut self, value: Option<&Value>, otherwise: &str, setting: &str) {
+        match value {
+            None => self.root(otherwise),
+            Some(Value::String(path)) => self.root(path),
+            Some(_) => {
+                self.root(".");
+                self.doubt(&format!("`{setting}` is computed"));
+            }
+        }
+    }
+
+    fn mkdocs(&mut self, value: &Value) {
+        self.folder(value.get("docs_dir"), "docs", "docs_dir");
+        for key in ["hooks", "INHERIT"] {
+            if value.get(key).is_some() {
+                self.doubt(&format!("`{key}` may change its settings"));
+            }
+        }
+        let mut extensions: Vec<(&str, &Value)> = Vec::new();
+        let listed = value.get("markdown_extensions").map_or(&[][..], |listed| match listed {
+            Value::Array(items) => items.as_slice(),
+            one => std::slice::from_ref(one),
+        });
+        for item in listed {
+            match item {
+                Value::String(name) => extensions.push((name, &Value::Null)),
+                Value::Object(map) => extensions.extend(map.iter().map(|(name, options)| (name.as_str(), options))),
+                _ => self.doubt("`markdown_extensions` is computed"),
+            }
+        }
+        self.scheme.has_attributes = false;
+        for (name, options) in extensions {
+            let short = name.strip_prefix("markdown.extensions.").unwrap_or(name);
+            self.scheme.has_attributes |= matches!(short, "attr_list" | "extra" | "pymdownx.extra");
+            self.scheme.is_extended |= !HARMLESS.contains(&short);
+            if short != "toc" {
+                continue;
+            }
+            if options.get("slugify").is_some() {
+                self.doubt("`slugify` is its own");
+            }
+            match options.get("separator").map(|separator| separator.as_str()) {
+                None | Some(Some("-")) => {}
+                Some(Some("_")) => self.scheme.separator = '_',
+                Some(_) => self.doubt("`separator` is its own"),
+            }
+        }
+    }
+
+    fn mdbook(&mut self, value: &Value) {
+        self.folder(at(value, &["book", "src"]), "src", "book.src");
+        let html = at(value, &["output", "html"]);
+        let flag = ["smart-punctuation", "curly-quotes"].iter().find_map(|key| html?.get(*key));
+        self.scheme.is_smart = flag.and_then(Value::as_bool).unwrap_or(true);
+        for name in value.get("preprocessor").and_then(Value::as_object).into_iter().flat_map(|all| all.keys()) {
+            if !PREPROCESSORS.contains(&name.as_str()) {
+                self.doubt(&format!("the preprocessor `{name}` may change headings"));
+            }
+        }
+    }
+
+    fn hugo(&mut self, value: &Value) {
+        self.folder(at(value, &["contentDir"]), "content", "contentDir");
+        for language in at(value, &["languages"]).and_then(Value::as_object).into_iter().flat_map(|all| all.values()) {
+            if let Some(path) = at(language, &["contentDir"]) {
+                self.folder(Some(path), "content", "contentDir");
+            }
+        }
+        let mounts = at(value, &["module", "mounts"]).and_then(Value::as_array).into_iter().flatten();
+        for mount in mounts {
+            let text = |key: &str| at(mount, &[key]).and_then(Value::as_str).unwrap_or_default();
+            if text("target").split('/').next() == Some("content") {
+                self.root(text("source"));
+            }
+        }
+        let parser = |key: &str| at(value, &["markup", "goldmark", "parser", key]);
+        let kind = parser("autoHeadingIDType").or(parser("autoIDType"));
+        if kind.is_some_and(|kind| kind.as_str() != Some("github")) {
+            self.doubt("`autoHeadingIDType` is its own");
+        }
+        if parser("autoHeadingID").is_some_and(|is| is.as_bool() != Some(true)) {
+            self.doubt("`autoHeadingID` is off");
+        }
+        if at(value, &["markup", "defaultMarkdownHandler"]).is_some_and(|kind| kind.as_str() != Some("goldmark")) {
+            self.doubt("another handler reads its Markdown");
+        }
+        let title = at(value, &["markup", "goldmark", "parser", "attribute", "title"]);
+        self.scheme.has_attributes = title.is_none_or(|title| title.as_bool() == Some(true));
+        let extensions = at(value, &["markup", "goldmark", "extensions"]).and_then(Value::as_object);
+        for key in extensions.into_iter().flat_map(|all| all.keys()) {
+            match key.to_ascii_lowercase().as_str() {
+                "typographer" => self.scheme.is_smart = false,
+                _ => self.scheme.is_extended = true,
+            }
+        }
+    }
+
+    /// Doubts the settings that are computed, or have members of other objects among them.
+    fn check(&mut self, members: &[Member], around: &[&str], plain: &[&str]) {
+        for Member { name, parents, value } in members {
+            let is_around = parents.iter().all(|parent| around.contains(&parent.as_str()));
+            let is_off = matches!(value, Literal::Group(true))
+                || matches!(value, Literal::Word(word) if word == "false" || word == "null");
+            if is_around && name == "..." {
+                self.doubt("it takes settings from another object");
+            } else if is_around && around.contains(&name.as_str()) && *value == Literal::Computed {
+                self.doubt(&format!("`{name}` is computed"));
+            } else if plain.contains(&name.as_str()) && !is_off {
+                self.doubt(&format!("`{name}` may change headings"));
+            }
+        }
+    }
+
+    fn docusaurus(&mut self, members: &[Member]) {
+        let around = ["presets", "plugins", "docs", "blog", "pages", "markdown", "anchors", "mdx1Compat"];
+        let plain = [
+            "remarkPlugins",
+            "rehypePlugins",
+            "beforeDefaultRemarkPlugins",
+            "beforeDefaultRehypePlugins",
+            "preprocessor",
+            "maintainCase",
+        ];
+        self.check(members, &around, &plain);
+        ["docs", "blog", "src/pages", "versioned_docs", "i18n"].iter().for_each(|path| self.root(path));
+        for Member { name, parents, value } in members {
+            let is_around = parents.iter().all(|parent| around[..5].contains(&parent.as_str()));
+            match value {
+                Literal::Text(path) if name == "path" && is_around => self.root(path),
+                Literal::Computed if name == "path" && is_around => {
+                    self.root(".");
+                    self.doubt("`path` is computed");
+                }
+                value if name == "headingIds" && *value != Literal::Word("true".to_owned()) => {
+                    self.doubt("`headingIds` is its own");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn vitepress(&mut self, members: &[Member]) {
+        self.check(members, &["markdown"], &["slugify", "anchor", "attrs", "preConfig", "math", "extends", "emoji"]);
+        let is_hook = |member: &&Member| member.name == "config" && member.parents == ["markdown"];
+        if members.iter().any(|member| is_hook(&member)) {
+            self.doubt("`markdown.config` may change headings");
+        }
+        match members.iter().find(|member| member.name == "srcDir").map(|member| &member.value) {
+            None => self.root("."),
+            Some(Literal::Text(path)) => self.root(path),
+            Some(_) => {
+                self.root(".");
+                self.doubt("`srcDir` is computed");
+            }
+        }
+    }
+
+    fn astro(&mut self, members: &[Member]) {
+        self.scheme.is_extended = true;
+        self.check(members, &["markdown"], &["remarkPlugins", "rehypePlugins", "processor", "srcDir"]);
+        ["src/content", "src/pages", "src/docs"].iter().for_each(|path| self.root(path));
+    }
+}

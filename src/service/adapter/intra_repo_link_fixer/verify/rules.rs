@@ -1,0 +1,50 @@
+//! The rules by which a renderer gives headings their anchors.
+
+use super::super::params::Dialect;
+
+/// The rules of a renderer, as its site sets them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Rules {
+    pub(super) dialect: Dialect,
+    /// True if a heading may have attributes in braces.
+    pub(super) attributes: bool,
+    /// True if hyphens and quotes become those of print.
+    pub(super) smart: bool,
+    /// True if further extensions may read signs.
+    pub(super) extended: bool,
+    pub(super) separator: char,
+    /// The reason that only explicit anchors are certain.
+    pub(super) doubt: Option<String>,
+}
+
+impl Rules {
+    /// The rules with default settings.
+    pub(super) fn of(dialect: Dialect) -> Self {
+        let dialect = if dialect == Dialect::Auto { Dialect::Github } else { dialect };
+        let (attributes, smart) = match dialect {
+            Dialect::Auto | Dialect::Github | Dialect::Gitlab => (false, false),
+            Dialect::Mdbook | Dialect::Hugo => (true, true),
+            Dialect::Docusaurus | Dialect::Vitepress | Dialect::Mkdocs => (true, false),
+        };
+        Rules { dialect, attributes, smart, extended: false, separator: '-', doubt: None }
+    }
+
+    pub(super) fn doubt(&mut self, why: impl Into<String>) {
+        if self.doubt.is_none() {
+            self.doubt = Some(why.into());
+        }
+    }
+}
+
+/// A renderer with a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tool {
+    Mkdocs,
+    Mdbook,
+    Hugo,
+    /// A file of a common name, which may be Hugo's.
+    HugoOrOther,
+    Docusaurus,
+    Vitepress,
+    Astro,
+}

@@ -1,0 +1,253 @@
+//! The settings of renderers that matter to anchors.
+
+use serde_json::Value;
+
+use super::{
+    super::params::Dialect,
+    rules::{Rules, Tool},
+};
+use audit::{
+    document::Syntax,
+    members::{Member, members},
+};
+
+/// The folders of a site, below that of its configuration, and its rules.
+type Settings = (Vec<String>, Rules);
+
+/// Reads a configuration; none if it is another program's.
+pub(super) fn read(tool: Tool, path: &str, text: Option<&str>) -> Option<Settings> {
+    let dialect = match tool {
+        Tool::Mkdocs => Dialect::Mkdocs,
+        Tool::Mdbook => Dialect::Mdbook,
+        Tool::Hugo | Tool::HugoOrOther => Dialect::Hugo,
+        Tool::Docusaurus => Dialect::Docusaurus,
+        Tool::Vitepress => Dialect::Vitepress,
+        Tool::Astro => Dialect::Github,
+    };
+    let mut settings: Settings = (Vec::new(), Rules::of(dialect));
+    let is_read = match tool {
+        Tool::Mkdocs | Tool::Mdbook | Tool::Hugo | Tool::HugoOrOther => {
+            let value = text.and_then(|text| data(path, text));
+            if tool == Tool::HugoOrOther && !value.as_ref().is_some_and(is_of_hugo) {
+                return None;
+            }
+            value.map(|value| match tool {
+                Tool::Mkdocs => mkdocs(&value, &mut settings),
+                Tool::Mdbook => mdbook(&value, &mut settings),
+                _ => hugo(&value, &mut settings),
+            })
+        }
+        Tool::Docusaurus | Tool::Vitepress | Tool::Astro => {
+            let members = text.and_then(members).filter(|members| !members.is_empty());
+            members.map(|members| match tool {
+                Tool::Docusaurus => docusaurus(&members, &mut settings),
+                Tool::Vitepress => vitepress(&members, &mut settings),
+                _ => astro(&members, &mut settings),
+            })
+        }
+    };
+    if is_read.is_none() {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        settings.0.push(".".to_owned());
+        settings.1.doubt(format!("`{name}` can't be read as data"));
+    }
+    Some(settings)
+}
+
+/// The value of a configuration in a data format; none if it is not well-formed.
+fn data(path: &str, text: &str) -> Option<Value> {
+    let syntax = match path.rsplit('.').next() {
+        Some("toml") => Syntax::Toml,
+        Some("json") => Syntax::Json,
+        _ => Syntax::Yaml,
+    };
+    audit::document::read(syntax, text).ok().map(|document| document.value).filter(Value::is_object)
+}
+
+/// Notes the folder that a setting names; the whole site is in doubt if it is computed.
+fn place((folders, rules): &mut Settings, value: Option<&Value>, (name, standard): (&str, &str)) {
+    match value.map(Value::as_str) {
+        None => folders.push(standard.to_owned()),
+        Some(Some(folder)) => folders.push(folder.to_owned()),
+        Some(None) => {
+            folders.push(".".to_owned());
+            rules.doubt(format!("`{name}` is computed"));
+        }
+    }
+}
+
+fn mkdocs(value: &Value, settings: &mut Settings) {
+    const KNOWN: &str = " abbr admonition attr_list codehilite def_list extra fenced_code footnotes md_in_html meta sane_lists tables toc ";
+    place(settings, value.get("docs_dir"), ("docs_dir", "docs"));
+    let rules = &mut settings.1;
+    for name in ["hooks", "INHERIT"].into_iter().filter(|name| value.get(*name).is_some()) {
+        rules.doubt(format!("`{name}` may change its settings"));
+    }
+    rules.attributes = false;
+    let nothing = Value::Null;
+    let extension = |rules: &mut Rules, name: &str, options: &Value| {
+        let name = name.strip_prefix("markdown.extensions.").unwrap_or(name);
+        rules.attributes |= ["attr_list", "extra", "pymdownx.extra"].contains(&name);
+        rules.extended |= !KNOWN.contains(&format!(" {name} "));
+        if name == "toc" && options.get("slugify").is_some() {
+            rules.doubt("`slugify` is its own");
+        }
+        match options.get("separator").filter(|_| name == "toc").map(Value::as_str) {
+            None | Some(Some("-")) => {}
+            Some(Some("_")) => rules.separator = '_',
+            Some(_) => rules.doubt("`separator` is its own"),
+        }
+    };
+    let listed = match value.get("markdown_extensions") {
+        None => Vec::new(),
+        Some(Value::Array(items)) => items.iter().collect(),
+        Some(one) => vec![one],
+    };
+    for item in listed {
+        match item {
+            Value::String(name) => extension(rules, name, &nothing),
+            Value::Object(map) => map.iter().for_each(|(name, options)| extension(rules, name, options)),
+            _ => rules.doubt("`markdown_extensions` is computed"),
+        }
+    }
+}
+
+fn mdbook(value: &Value, settings: &mut Settings) {
+    const KNOWN: [&str; 5] = ["links", "index", "toc", "mermaid", "admonish"];
+    place(settings, find(value, "book.src"), ("book.src", "src"));
+    let rules = &mut settings.1;
+    let smart = value.pointer("/output/html/smart-punctuation").or(value.pointer("/output/html/curly-quotes"));
+    rules.smart = smart != Some(&Value::Bool(false));
+    if let Some(Value::Object(all)) = value.get("preprocessor") {
+        for name in all.keys().filter(|name| !KNOWN.contains(&name.as_str())) {
+            rules.doubt(format!("the preprocessor `{name}` may change headings"));
+        }
+    }
+}
+
+fn is_of_hugo(value: &Value) -> bool {
+    ["baseURL", "languageCode", "contentDir", "markup.goldmark"].iter().any(|path| find(value, path).is_some())
+}
+
+/// The value at names, of which case does not count.
+fn find<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    let mut at = value;
+    for name in path.split('.') {
+        let Value::Object(map) = at else { return None };
+        at = map.iter().find_map(|(own, value)| own.eq_ignore_ascii_case(name).then_some(value))?;
+    }
+    Some(at)
+}
+
+fn hugo(value: &Value, settings: &mut Settings) {
+    let named = ("contentDir", "content");
+    place(settings, find(value, "contentDir"), named);
+    if let Some(Value::Object(languages)) = find(value, "languages") {
+        for own in languages.values().filter_map(|language| find(language, "contentDir")) {
+            place(settings, Some(own), named);
+        }
+    }
+    if let Some(Value::Array(mounts)) = find(value, "module.mounts") {
+        let text = |mount: &Value, name: &str| find(mount, name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let content = mounts.iter().filter(|mount| {
+            let target = text(mount, "target");
+            target == "content" || target.starts_with("content/")
+        });
+        settings.0.extend(content.map(|mount| text(mount, "source")));
+    }
+    let rules = &mut settings.1;
+    let parser = "markup.goldmark.parser";
+    let setting = |name: &str| find(value, &format!("{parser}.{name}"));
+    match setting("autoHeadingIDType").or(setting("autoIDType")).map(Value::as_str) {
+        None | Some(Some("github")) => {}
+        Some(_) => rules.doubt("`autoHeadingIDType` is its own"),
+    }
+    if setting("autoHeadingID").is_some_and(|is| *is != Value::Bool(true)) {
+        rules.doubt("`autoHeadingID` is off");
+    }
+    if find(value, "markup.defaultMarkdownHandler").is_some_and(|name| name != "goldmark") {
+        rules.doubt("another handler reads its Markdown");
+    }
+    rules.attributes = setting("attribute.title").is_none_or(|is| *is == Value::Bool(true));
+    if let Some(Value::Object(extensions)) = find(value, "markup.goldmark.extensions") {
+        let is_typographer = |name: &&String| name.eq_ignore_ascii_case("typographer");
+        let typographers = extensions.keys().filter(is_typographer).count();
+        rules.smart &= typographers == 0;
+        rules.extended |= typographers < extensions.len();
+    }
+}
+
+/// The members around another one, and its name.
+fn split(path: &str) -> (Vec<&str>, &str) {
+    if let Some(around) = path.strip_suffix("...") {
+        return (around.split('.').filter(|name| !name.is_empty()).collect(), "...");
+    }
+    let mut names: Vec<&str> = path.split('.').collect();
+    let name = names.pop().unwrap_or_default();
+    (names, name)
+}
+
+/// Doubts what is computed in the parts that matter, and what has to be left out.
+fn check(members: &[Member], rules: &mut Rules, parts: &[&str], unwanted: &[&str]) {
+    for member in members {
+        let (around, name) = split(&member.path);
+        let is_part = around.iter().all(|name| parts.contains(name));
+        if is_part && name == "..." {
+            rules.doubt("it takes settings from another object");
+        } else if is_part && member.is_computed && parts.contains(&name) {
+            rules.doubt(format!("`{name}` is computed"));
+        } else if unwanted.contains(&name) && !member.is_empty {
+            rules.doubt(format!("`{name}` may change headings"));
+        }
+    }
+}
+
+fn docusaurus(members: &[Member], (folders, rules): &mut Settings) {
+    let parts = ["presets", "plugins", "docs", "blog", "pages", "markdown", "anchors", "mdx1Compat"];
+    let unwanted = [
+        "remarkPlugins",
+        "rehypePlugins",
+        "beforeDefaultRemarkPlugins",
+        "beforeDefaultRehypePlugins",
+        "preprocessor",
+        "maintainCase",
+    ];
+    check(members, rules, &parts, &unwanted);
+    folders.extend(["docs", "blog", "src/pages", "versioned_docs", "i18n"].map(str::to_owned));
+    for member in members {
+        let (around, name) = split(&member.path);
+        let is_plugin = around.iter().all(|name| parts[..5].contains(name));
+        match name {
+            "path" if is_plugin && member.is_computed => {
+                folders.push(".".to_owned());
+                rules.doubt("`path` is computed");
+            }
+            "path" if is_plugin => folders.extend(member.text.clone()),
+            "headingIds" if member.is_empty || member.is_computed || member.text.is_some() => {
+                rules.doubt("`headingIds` is its own");
+            }
+            _ => {}
+        }
+    }
+}
+
+fn vitepress(members: &[Member], (folders, rules): &mut Settings) {
+    check(members, rules, &["markdown"], &["slugify", "anchor", "attrs", "preConfig", "math", "extends", "emoji"]);
+    if members.iter().any(|member| member.path == "markdown.config") {
+        rules.doubt("`markdown.config` may change headings");
+    }
+    match members.iter().find(|member| split(&member.path).1 == "srcDir") {
+        None => folders.push(".".to_owned()),
+        Some(Member { text: Some(folder), .. }) => folders.push(folder.clone()),
+        Some(_) => {
+            folders.push(".".to_owned());
+            rules.doubt("`srcDir` is computed");
+        }
+    }
+}
+
+fn astro(members: &[Member], (folders, rules): &mut Settings) {
+    rules.extended = true;
+    check(members, rules, &["markdown"], &["remarkPlugins", "rehypePlugins", "processor", "srcDir"]);
+    folders.extend(["src/content", "src/pages", "src/docs"].map(str::to_owned));
+}
