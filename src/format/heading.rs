@@ -1,5 +1,7 @@
 //! The pieces of headings, from the events of a Markdown parser.
 
+use std::ops::Range;
+
 use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
 
 use super::outline::{Heading, Part, Piece};
@@ -37,17 +39,18 @@ enum Inside {
 }
 
 impl Reader {
-    /// Takes an event.
-    pub(super) fn event(&mut self, event: &Event<'_>, headings: &mut Vec<Heading>) {
+    /// Takes an event and its place.
+    pub(super) fn event(&mut self, event: &Event<'_>, range: &Range<usize>, headings: &mut Vec<Heading>) {
         match event {
             Event::Start(Tag::Heading { .. }) => {
-                headings.push(Vec::new());
+                headings.push(Heading { pieces: Vec::new(), range: range.clone() });
                 self.marks = Some(Vec::new());
             }
             Event::End(TagEnd::Heading(_)) => self.marks = None,
             _ => {}
         }
         let (Some(heading), Some(marks)) = (headings.last_mut(), &mut self.marks) else { return };
+        let heading = &mut heading.pieces;
         match event {
             Event::Start(Tag::Heading { .. }) => {}
             Event::Start(tag) => {
@@ -58,6 +61,7 @@ impl Reader {
             Event::Text(text) => heading.push(piece(marks, Part::Text, text)),
             Event::Code(text) => heading.push(piece(marks, Part::Code, text)),
             Event::SoftBreak | Event::HardBreak => heading.push(piece(marks, Part::Break, "")),
+            Event::InlineHtml(_) => heading.push(piece(marks, Part::Html, "")),
             _ => {
                 lead(marks, Inside::More);
             }

@@ -81,7 +81,10 @@ pub fn outline(text: &str, pulse: Pulse<'_>) -> Result<Outline, Error> {
     for value in &mut scan.values {
         value.range = start + value.range.start..start + value.range.end;
     }
-    let outline = outline.unwrap_or_default();
+    let mut outline = outline.unwrap_or_default();
+    for heading in &mut outline.headings {
+        heading.range = start + heading.range.start..start + heading.range.end;
+    }
     Ok(Outline { values: scan.values, skipped: scan.skipped.or(outline.skipped), ..outline })
 }
 
@@ -146,7 +149,7 @@ impl<'a> Document<'a> {
     fn event(&mut self, event: Event<'a>, range: Range<usize>) {
         self.cover(&event, &range);
         if let Some(outline) = &mut self.outline {
-            self.headings.event(&event, &mut outline.headings);
+            self.headings.event(&event, &range, &mut outline.headings);
         }
         match event {
             Event::Start(Tag::Link { link_type: kind, dest_url: url, .. }) => {

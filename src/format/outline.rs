@@ -1,5 +1,7 @@
 //! The links and anchors of a document, each with its place or its text.
 
+use std::ops::Range;
+
 use super::value::Value;
 
 /// The reason to leave a page alone whose links begin elsewhere.
@@ -10,7 +12,7 @@ pub(super) const BASE: &str = "it has a `<base href>`, so that its links begin e
 pub struct Outline {
     /// Every value with links, in the order of the file, none inside another.
     pub values: Vec<Value>,
-    /// The text of each heading, in the order of the file.
+    /// The headings, in the order of the file.
     pub headings: Vec<Heading>,
     /// Explicit ids and names.
     pub names: Vec<String>,
@@ -18,8 +20,14 @@ pub struct Outline {
     pub skipped: Option<&'static str>,
 }
 
-/// The text of a heading, in its pieces.
-pub type Heading = Vec<Piece>;
+/// A heading.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heading {
+    /// Its text.
+    pub pieces: Vec<Piece>,
+    /// Its place in the document, without the marks of quotes and lists around it.
+    pub range: Range<usize>,
+}
 
 /// A piece of a heading's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,4 +53,6 @@ pub enum Part {
     Url,
     /// The end of a line.
     Break,
+    /// A tag or a comment, which is not text.
+    Html,
 }

@@ -7,6 +7,8 @@
 //! `verify` and its modules share nothing with the proposing side but `params`, the wire types.
 
 mod diagnosis;
+mod heading;
+mod hidden;
 mod history;
 mod near;
 mod page;
@@ -17,6 +19,8 @@ mod repair;
 mod resolve;
 mod rewrite;
 mod roots;
+mod scheme;
+mod site;
 mod slug;
 mod spelling;
 mod tree;

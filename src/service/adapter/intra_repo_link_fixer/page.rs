@@ -7,6 +7,7 @@ use regex::Regex;
 use super::{
     params::{Dialect, Params},
     reference::Reference,
+    scheme::Scheme,
     slug,
 };
 use base::{error::Error, pulse::Pulse};
@@ -65,8 +66,10 @@ pub(super) struct Page {
     pub(super) total: usize,
     /// The links within the repository.
     pub(super) links: Vec<Link>,
-    /// The anchors.
+    /// The anchors, as far as they are known.
     pub(super) anchors: BTreeSet<String>,
+    /// The reason that it may have further anchors.
+    pub(super) doubt: Option<String>,
     /// The reason to leave the file alone.
     pub(super) skipped: Option<&'static str>,
 }
@@ -107,8 +110,13 @@ pub(super) fn destinations<'a>(
     })
 }
 
-/// Reads a file.
-pub(super) fn read(kind: Kind, bytes: &[u8], params: &Params, pulse: Pulse<'_>) -> Result<Page, Error> {
+/// Reads a file whose headings get their anchors by a scheme.
+pub(super) fn read(
+    kind: Kind,
+    bytes: &[u8],
+    (params, scheme): (&Params, &Scheme),
+    pulse: Pulse<'_>,
+) -> Result<Page, Error> {
     let Some(outline) = kind.outline(bytes, pulse)? else {
         return Ok(Page { skipped: Some("it is not UTF-8"), ..Page::default() });
     };
@@ -119,10 +127,14 @@ pub(super) fn read(kind: Kind, bytes: &[u8], params: &Params, pulse: Pulse<'_>) 
         }
         page.total += 1;
     }
-    page.anchors.extend(slug::anchors(&outline.headings, params.anchors));
-    if kind == Kind::Markdown && matches!(params.anchors, Dialect::Github | Dialect::Gitlab) {
-        let raw = std::str::from_utf8(bytes).map(raw_headings).unwrap_or_default();
-        page.anchors.extend(raw.iter().filter_map(|text| slug::slug(text, params.anchors)));
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    if kind == Kind::Markdown {
+        let slug::Anchors { known, doubt } = slug::anchors(text, &outline.headings, scheme);
+        page.anchors.extend(known);
+        page.doubt = doubt;
+        if matches!(scheme.dialect, Dialect::Github | Dialect::Gitlab) {
+            page.anchors.extend(raw_headings(text).iter().filter_map(|text| slug::slug(text, scheme)));
+        }
     }
     page.anchors.extend(outline.names);
     Ok(page)

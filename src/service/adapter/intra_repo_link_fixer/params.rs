@@ -40,8 +40,10 @@ pub(super) struct Params {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Dialect {
-    /// GitHub, and tools that use `github-slugger`.
+    /// Those of the site that a page belongs to, by its configuration; else GitHub's.
     #[default]
+    Auto,
+    /// GitHub, and tools that use `github-slugger`.
     Github,
     /// GitLab.
     Gitlab,
@@ -51,6 +53,26 @@ pub(super) enum Dialect {
     Docusaurus,
     /// Hugo with its default settings.
     Hugo,
+    /// VitePress.
+    Vitepress,
+    /// MkDocs: the extension `toc` of Python-Markdown, with `attr_list`.
+    Mkdocs,
+}
+
+impl Dialect {
+    /// Its name on the wire.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Dialect::Auto => "auto",
+            Dialect::Github => "github",
+            Dialect::Gitlab => "gitlab",
+            Dialect::Mdbook => "mdbook",
+            Dialect::Docusaurus => "docusaurus",
+            Dialect::Hugo => "hugo",
+            Dialect::Vitepress => "vitepress",
+            Dialect::Mkdocs => "mkdocs",
+        }
+    }
 }
 
 /// The treatment of broken links that no repair is certain for.

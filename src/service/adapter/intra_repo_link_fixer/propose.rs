@@ -9,11 +9,13 @@ use super::{
     diagnosis::{self, Defect},
     history::History,
     page::{self, Kind, Page},
-    params::Params,
+    params::{Dialect, Params},
     repair::{Broken, Decision, Fix, How, Repairer},
     resolve::{Break, Facts, Rules},
     rewrite::{self, Original},
     roots::Roots,
+    scheme::Scheme,
+    site::Sites,
     tree::Tree,
 };
 use crate::{
@@ -26,6 +28,7 @@ use base::{
     change::{Change, Content, Stamp},
     error::{Code, Error},
     path::RepoPath,
+    pulse::Pulse,
 };
 use system::{
     git,
@@ -35,25 +38,31 @@ use system::{
 /// Larger files have no known anchors, in bytes.
 const LARGEST: u64 = 64 << 20;
 
+/// Longer configurations are not read, in bytes.
+const LONGEST_SETTINGS: u64 = 1 << 20;
+
 /// The reason that a certain repair is left out.
 const UNWRITTEN: &str = "its new destination can't be written in its place";
 
 /// Reads every file of the target and repairs its links.
 pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str]) -> Result<Proposal, Error> {
     let params = Params::parse(&input.params)?;
+    let deadline = Deadline::begin(input, "resolving the links");
+    let (tree, files) = tree(ctx)?;
+    let sites = sites(ctx, params.anchors, &files, &|| deadline.check(ctx))?;
     let mut survey = survey(ctx, input, looked_at, |source| {
         let Some(kind) = Kind::of(source.path) else { return Ok(Look::Skip("it is no page")) };
-        let page = page::read(kind, source.bytes, &params, &|| source.pulse())?;
+        let manner = (&params, sites.scheme(source.path));
+        let page = page::read(kind, source.bytes, manner, &|| source.pulse())?;
         Ok(page.skipped.map_or_else(|| Look::Read(page), Look::Skip))
     })?;
     survey.check_skipped(params.on_skip)?;
-    let deadline = Deadline::begin(input, "resolving the links");
-    let known = survey.files.iter_mut().map(|file| {
-        let anchors = Some(std::mem::take(&mut file.found.anchors));
-        (file.path.to_string(), Arc::new(Facts { anchors, lines: None }))
-    });
-    let facts = Known { ctx, params: &params, deadline, pages: known.collect(), others: Mutex::default() };
-    let tree = tree(ctx)?;
+    let known = survey
+        .files
+        .iter_mut()
+        .map(|file| (file.path.to_string(), Arc::new(facts(&mut file.found, sites.scheme(&file.path)))));
+    let pages = known.collect();
+    let facts = Known { ctx, params: &params, sites: &sites, deadline, pages, others: Mutex::default() };
     let look = |path: &str, lines: bool| facts.look(path, lines);
     let on_disk = |path: &str| on_disk(ctx, path);
     let ignored = ctx.view.workspace().ignore_files();
@@ -61,17 +70,35 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     let roots = Roots::new(&tree, &params.site_root, &|path| text_of(ctx, path));
     let rules = Rules { tree: &tree, roots: &roots, params: &params, look: &look, on_disk: &on_disk, covers: &covers };
     let fixer = Fixer { ctx, deadline, rules };
-    let results = fixer.results(&survey.files)?;
+    let mut results = fixer.results(&survey.files)?;
+    results.settings = sites.settings(survey.files.iter().map(|file| file.path.as_str()));
     survey.propose(results)
 }
 
-/// Lists every entry of the workspace that Git does not ignore.
-fn tree(ctx: &Context<'_>) -> Result<Tree, Error> {
+/// The sites of the workspace, if they give headings their anchors.
+fn sites(ctx: &Context<'_>, dialect: Dialect, files: &[RepoPath], pulse: Pulse<'_>) -> Result<Sites, Error> {
+    if dialect != Dialect::Auto {
+        return Ok(Sites::single(dialect));
+    }
+    let read = |path: &str| {
+        let content = ctx.view.read_within(&RepoPath::parse(path)?, LONGEST_SETTINGS)?;
+        Ok(content.and_then(|content| String::from_utf8(content.into_bytes()).ok()))
+    };
+    Sites::of(files, &read, pulse)
+}
+
+fn facts(page: &mut Page, scheme: &Scheme) -> Facts {
+    let has_prefix = matches!(scheme.dialect, Dialect::Github | Dialect::Gitlab);
+    Facts { anchors: Some(std::mem::take(&mut page.anchors)), doubt: page.doubt.take(), has_prefix, lines: None }
+}
+
+/// Lists every entry of the workspace that Git does not ignore: as a tree, and its files.
+fn tree(ctx: &Context<'_>) -> Result<(Tree, Vec<RepoPath>), Error> {
     let all = Globs::parse(&["**"])?;
     let files = ctx.view.list(&all, ctx.threads)?.paths;
     let mut links = ctx.view.list_entries(&all, ctx.threads)?.paths;
     links.retain(|path| files.binary_search(path).is_err());
-    Ok(Tree::new(&files, &links, &git::tracked(ctx.view.workspace().root())?))
+    Ok((Tree::new(&files, &links, &git::tracked(ctx.view.workspace().root())?), files))
 }
 
 /// The text of a configuration file.
@@ -94,6 +121,7 @@ fn on_disk(ctx: &Context<'_>, path: &str) -> Option<bool> {
 struct Known<'a> {
     ctx: &'a Context<'a>,
     params: &'a Params,
+    sites: &'a Sites,
     deadline: Deadline,
     pages: BTreeMap<String, Arc<Facts>>,
     /// Those of files that the survey did not read.
@@ -122,12 +150,13 @@ impl Known<'_> {
         let bytes = content.bytes.as_slice();
         if lines {
             let text = std::str::from_utf8(bytes).ok();
-            return Ok(Facts { anchors: None, lines: text.map(|text| text.lines().count() as u64) });
+            return Ok(Facts { lines: text.map(|text| text.lines().count() as u64), ..Facts::default() });
         }
         let Some(kind) = Kind::of(path).filter(|_| std::str::from_utf8(bytes).is_ok()) else {
             return Ok(Facts::default());
         };
-        Ok(Facts { anchors: Some(page::read(kind, bytes, self.params, &pulse)?.anchors), lines: None })
+        let scheme = self.sites.scheme(path);
+        Ok(facts(&mut page::read(kind, bytes, (self.params, scheme), &pulse)?, scheme))
     }
 }
 

@@ -140,6 +140,7 @@ impl Repairer<'_> {
                 Some(decision) => Ok(decision),
                 None => self.anchor(broken.reference, target, None),
             },
+            (Break::Unsure, Some(target)) => Ok(Decision::Open(self.doubt(target)?, Vec::new())),
             (Break::Ignored, _) => {
                 Ok(Decision::Open(format!("`{}` is not in Git", broken.place(&self.rules)), Vec::new()))
             }
@@ -150,7 +151,7 @@ impl Repairer<'_> {
             (Break::Line, _) => {
                 Ok(Decision::Open(format!("`{}` has fewer lines", broken.place(&self.rules)), Vec::new()))
             }
-            (Break::File | Break::Outside | Break::Anchor, _) => self.path(broken),
+            (Break::File | Break::Outside | Break::Anchor | Break::Unsure, _) => self.path(broken),
         }
     }
 
@@ -158,23 +159,36 @@ impl Repairer<'_> {
     pub(super) fn check_choices(&self) -> Result<(), Error> {
         for choice in self.rules.params.choose.values() {
             let (target, anchor) = self.choice(choice);
-            let wrong = match (&target, anchor) {
-                (None, _) => true,
-                (Some(target), _) if target.page == Page::Absent => true,
+            let found = match (&target, anchor) {
+                (None, _) => Some(Break::File),
+                (Some(target), _) if target.page == Page::Absent => Some(Break::File),
                 // Another copy of an ignored page may lack the anchor.
-                (Some(target), Some(_)) if self.rules.is_ignored(target) => true,
-                (Some(target), Some(anchor)) => self.rules.fragment_in(anchor, false, target)?.is_some(),
-                (Some(_), None) => false,
+                (Some(target), Some(_)) if self.rules.is_ignored(target) => Some(Break::Anchor),
+                (Some(target), Some(anchor)) => self.rules.fragment_in(anchor, false, target)?,
+                (Some(_), None) => None,
             };
-            if wrong {
-                return Err(Error::new(
-                    Code::InvalidInput,
-                    format!("`params.choose` names `{choice}`, which does not exist"),
-                )
-                .hint("give a file of the workspace, with one of its anchors or without: `docs/a.md#usage`"));
-            }
+            let (what, hint) = match (found, &target) {
+                (None, _) => continue,
+                (Some(Break::Unsure), Some(target)) => (
+                    format!("but {}", self.doubt(target)?),
+                    "give an anchor that is certain, or name it in the heading",
+                ),
+                _ => (
+                    "which does not exist".to_owned(),
+                    "give a file of the workspace, with one of its anchors or without: `docs/a.md#usage`",
+                ),
+            };
+            return Err(Error::new(Code::InvalidInput, format!("`params.choose` names `{choice}`, {what}")).hint(hint));
         }
         Ok(())
+    }
+
+    /// The reason that an anchor of a target is unknown.
+    fn doubt(&self, target: &Target) -> Result<String, Error> {
+        let Page::File(page) = &target.page else { return Ok(format!("`{}` has no such anchor", target.entry)) };
+        let facts = (self.rules.look)(page, false)?;
+        let why = facts.doubt.as_deref().unwrap_or_default();
+        Ok(format!("it is unknown if `{}` has this anchor: {why}", target.entry))
     }
 
     fn choice<'c>(&self, choice: &'c str) -> (Option<Target>, Option<&'c str>) {
@@ -226,7 +240,7 @@ impl Repairer<'_> {
             match found.as_slice() {
                 [] => {}
                 [target] => {
-                    return match self.doubt(repair, broken, target) {
+                    return match self.uncertain(repair, broken, target) {
                         Some(reason) => Ok(Decision::Open(reason, vec![target.entry.clone()])),
                         None => self.whole(repair, broken.reference, target),
                     };
@@ -240,7 +254,7 @@ impl Repairer<'_> {
     }
 
     /// The reason that a single target is not certain.
-    fn doubt(&self, repair: Repair, broken: Broken<'_>, target: &Target) -> Option<String> {
+    fn uncertain(&self, repair: Repair, broken: Broken<'_>, target: &Target) -> Option<String> {
         let entry = &target.entry;
         let by = match repair {
             Repair::Name => "name",
@@ -304,6 +318,9 @@ impl Repairer<'_> {
         };
         let (Some(fragment), Page::File(page)) = (reference.fragment(), &target.page) else { return open() };
         let facts = (self.rules.look)(page, false)?;
+        if facts.doubt.is_some() {
+            return Ok(Decision::Open(self.doubt(target)?, self.similar(reference, target)?));
+        }
         let Some(anchors) = &facts.anchors else { return open() };
         let Some((repair, anchor)) = self.other_anchor(&decoded(fragment), anchors) else { return open() };
         let how = How::By(path.unwrap_or(repair));

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     page::Kind,
-    params::{Dialect, Params},
+    params::Params,
     reference::{Reference, decoded, folder, joined},
     roots::Roots,
     tree::Tree,
@@ -24,6 +24,8 @@ pub(super) enum Break {
     File,
     /// The target has no such anchor.
     Anchor,
+    /// The target may have no such anchor: some of its anchors are unknown.
+    Unsure,
     /// The target has fewer lines.
     Line,
     /// The path leads out of the workspace.
@@ -39,7 +41,7 @@ impl Break {
     pub(super) fn is_break(self) -> bool {
         match self {
             Break::File | Break::Outside | Break::Anchor => true,
-            Break::Line | Break::Ignored | Break::Unknown => false,
+            Break::Line | Break::Ignored | Break::Unknown | Break::Unsure => false,
         }
     }
 
@@ -48,6 +50,7 @@ impl Break {
         match self {
             Break::File => "file",
             Break::Anchor => "anchor",
+            Break::Unsure => "unsure",
             Break::Line => "line",
             Break::Outside => "outside",
             Break::Ignored => "ignored",
@@ -81,8 +84,12 @@ pub(super) enum Page {
 /// The contents of a target that fragments name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {
-    /// The anchors of a page; none if they are unknown.
+    /// The known anchors of a page; none if it is not read.
     pub(super) anchors: Option<BTreeSet<String>>,
+    /// The reason that a page may have further anchors.
+    pub(super) doubt: Option<String>,
+    /// True if the anchors also count with `user-content-` before them.
+    pub(super) has_prefix: bool,
     /// The number of lines of a text; none if it is not one.
     pub(super) lines: Option<u64>,
 }
@@ -268,20 +275,23 @@ impl Rules<'_> {
         let is_page = Kind::of(page).is_some_and(|kind| kind == Kind::Html || !is_plain);
         if is_page {
             let facts = (self.look)(page, false)?;
-            let is_known = |anchors: &BTreeSet<String>| self.names(anchors, &decoded(fragment));
-            return Ok((!facts.anchors.as_ref().is_none_or(is_known)).then_some(Break::Anchor));
+            let is_known = |anchors: &BTreeSet<String>| names(anchors, facts.has_prefix, &decoded(fragment));
+            return Ok(match facts.anchors.as_ref().is_none_or(is_known) {
+                true => None,
+                false if facts.doubt.is_some() => Some(Break::Unsure),
+                false => Some(Break::Anchor),
+            });
         }
         let Some(lines) = line_numbers(fragment) else { return Ok(None) };
         let facts = (self.look)(page, true)?;
         let is_there = |last: u64| lines.iter().all(|line| (1..=last).contains(line));
         Ok((!facts.lines.is_none_or(is_there)).then_some(Break::Line))
     }
+}
 
-    fn names(&self, anchors: &BTreeSet<String>, fragment: &str) -> bool {
-        let has_prefix = matches!(self.params.anchors, Dialect::Github | Dialect::Gitlab);
-        let bare = fragment.strip_prefix("user-content-").filter(|_| has_prefix);
-        anchors.contains(fragment) || bare.is_some_and(|bare| anchors.contains(bare))
-    }
+fn names(anchors: &BTreeSet<String>, has_prefix: bool, fragment: &str) -> bool {
+    let bare = fragment.strip_prefix("user-content-").filter(|_| has_prefix);
+    anchors.contains(fragment) || bare.is_some_and(|bare| anchors.contains(bare))
 }
 
 /// The numbers in `L10`, `L10-L20`, `L10-20` or `L10C3-L20C8`; none for other fragments.

@@ -9,7 +9,7 @@ use super::{
     spelling::{self, Edit, Respelled},
 };
 use base::{error::Error, pulse::Pulse};
-use format::outline::Outline;
+use format::outline::{Outline, Piece};
 
 /// A file with repairs.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -82,12 +82,17 @@ impl Read<'_> {
         let new: Vec<String> = destinations(&bytes, &outline).map(|(_, _, destination)| destination).collect();
         let is_meant = |(n, (old, new)): (usize, (&String, &String))| meant.get(&n).copied().unwrap_or(old) == new;
         let is_same = outline.skipped.is_none()
-            && outline.headings == self.outline.headings
+            && texts(&outline).eq(texts(self.outline))
             && outline.names == self.outline.names
             && self.old.len() == new.len()
             && self.old.iter().zip(&new).enumerate().all(is_meant);
         Ok(is_same.then_some(Some(bytes)))
     }
+}
+
+/// The text of each heading.
+fn texts(outline: &Outline) -> impl Iterator<Item = &[Piece]> {
+    outline.headings.iter().map(|heading| heading.pieces.as_slice())
 }
 
 /// The bytes with the edits made; none if two of them overlap.

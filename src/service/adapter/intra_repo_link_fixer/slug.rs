@@ -8,9 +8,15 @@ use std::{
 };
 
 use regex::Regex;
+use unicode_normalization::UnicodeNormalization;
 
-use super::params::Dialect;
-use format::outline::{Heading, Part, Piece};
+use super::{
+    heading::{self, Reading},
+    hidden,
+    params::Dialect,
+    scheme::Scheme,
+};
+use format::outline::Heading;
 
 /// Marks, decimal digits and connectors.
 static WORD: LazyLock<Regex> = LazyLock::new(|| class(r"^[\p{M}\p{Nd}\p{Pc}]"));
@@ -18,52 +24,82 @@ static WORD: LazyLock<Regex> = LazyLock::new(|| class(r"^[\p{M}\p{Nd}\p{Pc}]"));
 static PRODUCT: LazyLock<Regex> = LazyLock::new(|| {
     class(r"\s*\**\((premium|ultimate|free|beta|experiment)(\s+(all|self|saas))?(\s+(beta|experiment))?\)\**")
 });
-/// Hyphens that are written for dashes.
-static DASHES: LazyLock<Regex> = LazyLock::new(|| class("--+"));
-/// Quotes, dashes and dots that Hugo's typographer replaces.
-static TYPOGRAPHIC: LazyLock<Regex> = LazyLock::new(|| class(r#"---|--|\.\.\.|['"]|<<|>>"#));
-/// URLs and addresses of mail that are links by themselves, with the character before them.
-static BARE_URL: LazyLock<Regex> = LazyLock::new(|| {
-    let rest = r"[-\w@:%.+~#=]*\.[a-z]+(?::\d+)?(?:[/#?][^\s<]*[^\s<?!.,:*_~])?";
-    class(&format!(
-        r"(^|[\s*_~(])(?:(?:https?|ftp)://{rest}|www\.{rest}|[0-9A-Za-z_.+-]+@[0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]+)+)"
-    ))
-});
 /// Letters and decimal digits.
 static LETTER: LazyLock<Regex> = LazyLock::new(|| class(r"^[\p{L}\p{Nd}]"));
+
+/// Signs and white space of which VitePress makes hyphens.
+static SIGNS: LazyLock<Regex> = LazyLock::new(|| class(r#"[\s\u{feff}~`!@#$%^&*()\-_+=\[\]{}|\\;:"'“”‘’<>,.?/]+"#));
 
 fn class(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the pattern is valid")
 }
 
-/// The anchors of headings in the order of a file.
-pub(super) fn anchors(headings: &[Heading], dialect: Dialect) -> Vec<String> {
-    let mut numbers = Numbers { dialect, counts: BTreeMap::new(), taken: BTreeSet::new() };
-    headings.iter().filter_map(|heading| numbers.anchor(heading)).collect()
+/// The anchors of a page, as far as they are known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Anchors {
+    pub(super) known: Vec<String>,
+    /// The reason that there may be others.
+    pub(super) doubt: Option<String>,
 }
 
-struct Numbers {
-    dialect: Dialect,
+/// The anchors of the headings of a page, in their order.
+pub(super) fn anchors(source: &str, headings: &[Heading], scheme: &Scheme) -> Anchors {
+    let readings = heading::readings(source, headings, scheme);
+    let mut numbers = Numbers { scheme, counts: BTreeMap::new(), taken: BTreeSet::new() };
+    if scheme.dialect == Dialect::Mkdocs {
+        let ids = readings.iter().filter_map(|reading| if let Reading::Id(id) = reading { Some(id) } else { None });
+        numbers.taken.extend(ids.cloned());
+    }
+    let mut anchors = Anchors { known: Vec::new(), doubt: hidden::doubt(source, headings, scheme) };
+    for (reading, heading) in readings.into_iter().zip(headings) {
+        match reading {
+            Reading::Id(id) => anchors.known.push(numbers.explicit(id)),
+            Reading::Text(text) => anchors.known.extend(numbers.anchor(&text)),
+            Reading::Unknown(why) if anchors.doubt.is_none() => {
+                let line = source[..heading.range.start].matches('\n').count() + 1;
+                anchors.doubt = Some(format!("the anchor of its heading on line {line} is unknown: {why}"));
+            }
+            Reading::Unknown(_) => {}
+        }
+    }
+    anchors
+}
+
+struct Numbers<'a> {
+    scheme: &'a Scheme,
     /// The last number of each text.
     counts: BTreeMap<String, u32>,
     taken: BTreeSet<String>,
 }
 
-impl Numbers {
-    fn anchor(&mut self, heading: &Heading) -> Option<String> {
-        let (text, id) = text(heading, self.dialect);
-        if let Some(id) = id {
-            if self.dialect == Dialect::Hugo {
-                self.taken.insert(id.clone());
-            }
-            return Some(id);
+impl Numbers<'_> {
+    fn explicit(&mut self, id: String) -> String {
+        if matches!(self.scheme.dialect, Dialect::Hugo | Dialect::Vitepress) {
+            self.taken.insert(id.clone());
         }
-        let slug = slug(&text, self.dialect)?;
-        Some(match self.dialect {
-            Dialect::Github | Dialect::Docusaurus => self.counted_on(slug),
+        id
+    }
+
+    fn anchor(&mut self, text: &str) -> Option<String> {
+        let slug = slug(text, self.scheme)?;
+        Some(match self.scheme.dialect {
+            Dialect::Auto | Dialect::Github | Dialect::Docusaurus => self.counted_on(slug),
             Dialect::Gitlab => self.counted(slug),
-            Dialect::Mdbook | Dialect::Hugo => self.first_free(slug),
+            Dialect::Mdbook | Dialect::Hugo | Dialect::Vitepress => self.first_free(slug),
+            Dialect::Mkdocs => self.underlined(slug),
         })
+    }
+
+    /// A number behind `_`, which goes on from that of the text. An empty text has one, too.
+    fn underlined(&mut self, slug: String) -> String {
+        let mut anchor = slug;
+        while anchor.is_empty() || self.taken.contains(&anchor) {
+            let number = anchor.rsplit_once('_').filter(|(_, number)| !number.is_empty());
+            let number = number.and_then(|(base, number)| Some((base, number.parse::<u64>().ok()?)));
+            anchor = number.map_or_else(|| format!("{anchor}_1"), |(base, number)| format!("{base}_{}", number + 1));
+        }
+        self.taken.insert(anchor.clone());
+        anchor
     }
 
     /// The numbers of a text go on, past those that other texts took.
@@ -95,91 +131,10 @@ impl Numbers {
     }
 }
 
-/// The text of a heading, and its explicit id.
-fn text(heading: &Heading, dialect: Dialect) -> (String, Option<String>) {
-    let mut pieces: Vec<Piece> = Vec::new();
-    for piece in heading {
-        let goes_on = |last: &&mut Piece| {
-            let place = |piece: &Piece| (piece.part, piece.depth, piece.leads);
-            piece.part == Part::Text && place(last) == place(piece)
-        };
-        match pieces.last_mut().filter(goes_on) {
-            Some(last) => last.text.push_str(&piece.text),
-            None => pieces.push(piece.clone()),
-        }
-    }
-    let mut id = None;
-    if let Some(Piece { part: Part::Text, text: last, .. }) = pieces.last_mut()
-        && let Some((rest, found)) = explicit(last, dialect)
-    {
-        *last = rest.to_owned();
-        id = found;
-    }
-    let mut joined = String::new();
-    for piece in &pieces {
-        match piece.part {
-            Part::Break => joined.push('\n'),
-            _ if dialect == Dialect::Hugo => joined.push_str(&of_hugo(piece)),
-            Part::Text if dialect == Dialect::Mdbook => joined.push_str(&DASHES.replace_all(&piece.text, "")),
-            Part::Text | Part::Code | Part::Url => joined.push_str(&piece.text),
-            Part::Alt if dialect == Dialect::Docusaurus => joined.push_str(&piece.text),
-            Part::Alt => {}
-        }
-    }
-    (joined, id)
-}
-
-/// The text that Hugo takes of a piece: of each mark only the first thing in it, and none of a URL that is a link by itself. A
-/// character that its typographer changes gives no character of an anchor. Within a mark it ends the first thing, as signs of
-/// emphasis do.
-fn of_hugo(piece: &Piece) -> String {
-    match piece.part {
-        _ if !piece.leads => String::new(),
-        Part::Code => piece.text.clone(),
-        Part::Text | Part::Alt if piece.depth > 0 => {
-            let text = TYPOGRAPHIC.replace_all(&piece.text, "…");
-            let mark = text.find('…').map_or(text.len(), |at| if at == 0 { '…'.len_utf8() } else { at });
-            let first = &text[..mark];
-            let sign = first.find(['_', '*']).unwrap_or(first.len());
-            let rest = first[sign..].trim_start_matches(['_', '*']);
-            first[..first.len() - rest.len()].to_owned()
-        }
-        Part::Text => TYPOGRAPHIC.replace_all(&BARE_URL.replace_all(&piece.text, "$1"), "…").into_owned(),
-        Part::Alt | Part::Url | Part::Break => String::new(),
-    }
-}
-
-/// The text before the braces at the end, and the id in them; none if there are no such braces.
-fn explicit(text: &str, dialect: Dialect) -> Option<(&str, Option<String>)> {
-    let (rest, inside) = text.trim_end().strip_suffix('}')?.rsplit_once('{')?;
-    let rest = rest.trim_end();
-    match dialect {
-        Dialect::Github | Dialect::Gitlab => None,
-        Dialect::Docusaurus => {
-            let comment = inside.strip_prefix("/*").and_then(|inside| inside.strip_suffix("*/")).map(str::trim);
-            let id = comment.unwrap_or(inside).strip_prefix('#')?.trim();
-            (!id.is_empty()).then(|| (rest, Some(id.to_owned())))
-        }
-        Dialect::Mdbook | Dialect::Hugo => {
-            let is_attribute = |word: &str| word.starts_with(['#', '.']) || word.contains('=');
-            let mut words = inside.split_whitespace().peekable();
-            words.peek()?;
-            let mut id = None;
-            for word in words {
-                if !is_attribute(word) {
-                    return None;
-                }
-                id = word.strip_prefix('#').filter(|id| !id.is_empty()).map(str::to_owned).or(id);
-            }
-            Some((rest, id))
-        }
-    }
-}
-
 /// The anchor of a text, without a number.
-pub(super) fn slug(text: &str, dialect: Dialect) -> Option<String> {
-    match dialect {
-        Dialect::Github | Dialect::Docusaurus => Some(dashed(&text.to_lowercase(), is_word)),
+pub(super) fn slug(text: &str, scheme: &Scheme) -> Option<String> {
+    match scheme.dialect {
+        Dialect::Auto | Dialect::Github | Dialect::Docusaurus => Some(dashed(&text.to_lowercase(), is_word)),
         Dialect::Gitlab => {
             // Ruby has no other letter for a sigma at the end of a word.
             let text: String = text.trim().chars().flat_map(char::to_lowercase).collect();
@@ -195,9 +150,10 @@ pub(super) fn slug(text: &str, dialect: Dialect) -> Option<String> {
                 _ if c.is_alphanumeric() || matches!(c, '_' | '-') => Some(c),
                 _ => c.is_whitespace().then_some('-'),
             };
-            let slug: String = text.trim().to_lowercase().chars().filter_map(kept).collect();
-            Some(if slug.is_empty() { "section".to_owned() } else { slug })
+            Some(text.trim().to_lowercase().chars().filter_map(kept).collect())
         }
+        Dialect::Vitepress => Some(vitepress(text)),
+        Dialect::Mkdocs => Some(mkdocs(text, scheme.separator)),
         Dialect::Hugo => {
             if text.is_empty() {
                 return None;
@@ -215,6 +171,37 @@ pub(super) fn slug(text: &str, dialect: Dialect) -> Option<String> {
             Some(if slug.is_empty() { "heading".to_owned() } else { slug })
         }
     }
+}
+
+/// The slug of VitePress: runs of signs become one hyphen.
+fn vitepress(text: &str) -> String {
+    let plain: String = text.nfkd().filter(|c| !matches!(c, '\u{300}'..='\u{36f}' | '\0'..='\u{1f}')).collect();
+    let dashed = SIGNS.replace_all(&plain, "-");
+    let trimmed = dashed.trim_matches('-');
+    let digit = trimmed.starts_with(|c: char| c.is_ascii_digit());
+    format!("{}{trimmed}", if digit { "_" } else { "" }).to_lowercase()
+}
+
+/// The slug of Python-Markdown: ASCII only, and runs of white space and separators become one separator.
+fn mkdocs(text: &str, separator: char) -> String {
+    // Python splits a text at more characters than ASCII has.
+    let spaced = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c });
+    let ascii: String = spaced.nfkd().filter(char::is_ascii).collect();
+    let is_kept = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-') || is_space(*c);
+    let kept: String = ascii.chars().filter(is_kept).collect();
+    let mut slug = String::new();
+    for c in kept.trim_matches(is_space).to_ascii_lowercase().chars() {
+        match is_space(c) || c == separator {
+            true if slug.ends_with(separator) => {}
+            true => slug.push(separator),
+            false => slug.push(c),
+        }
+    }
+    slug
+}
+
+fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t'..='\r' | '\u{1c}'..='\u{1f}')
 }
 
 /// The single character that is the lower case of one.
