@@ -11,8 +11,9 @@ use comrak::{
 use super::{
     super::params::Dialect,
     document::{Document, Found, Manner},
-    heading::{self, Heading},
-    place,
+    heading::{Heading, Taken},
+    hidden::Ground,
+    place, raw_heading,
     slug::{Slugger, slug},
 };
 use audit::definition::{Candidate, Marks, candidates};
@@ -42,14 +43,11 @@ pub(super) fn read(bytes: &[u8], manner: Manner<'_>) -> Result<Document, Error> 
     let arena = Arena::new();
     let root = parse(&arena, source, manner.pulse)?;
     let lines = place::Lines::of(source);
-    let mut slugger = Slugger::new(manner.dialect);
+    document.anchors(root, (source, &lines), manner);
     let mut links = 0;
     for node in root.descendants() {
         let data = node.data();
         match &data.value {
-            NodeValue::Heading(_) => {
-                document.anchors.insert(Heading { node, dialect: manner.dialect }.anchor(&mut slugger));
-            }
             NodeValue::Link(link) | NodeValue::Image(link) => {
                 let is_reference = definitions.references.get(links).copied().unwrap_or_default();
                 links += 1;
@@ -73,8 +71,8 @@ pub(super) fn read(bytes: &[u8], manner: Manner<'_>) -> Result<Document, Error> 
             _ => {}
         }
     }
-    if matches!(manner.dialect, Dialect::Github | Dialect::Gitlab) {
-        document.anchors.extend(heading::in_html(source).iter().map(|text| slug(manner.dialect, text)));
+    if matches!(manner.rules.dialect, Dialect::Github | Dialect::Gitlab) {
+        document.anchors.extend(raw_heading::in_html(source).iter().map(|text| slug(manner.rules, text)));
     }
     for Candidate { place, .. } in definitions.found {
         let url = place::meaning(&bytes[place.clone()]);
@@ -83,6 +81,32 @@ pub(super) fn read(bytes: &[u8], manner: Manner<'_>) -> Result<Document, Error> 
         document.links.push(Found { url, line, span: Some(span) });
     }
     Ok(document)
+}
+
+impl Document {
+    /// Takes the anchors of the headings.
+    fn anchors<'a>(&mut self, root: Node<'a>, (source, lines): (&'a str, &'a place::Lines), manner: Manner<'a>) {
+        let ground = Ground::of(root, (source, lines), manner.rules);
+        let is_heading = |node: &Node<'a>| matches!(node.data().value, NodeValue::Heading(_));
+        let taken = root.descendants().filter(is_heading).map(|node| {
+            let is_enclosed = ground.is_enclosed(node.data().sourcepos.start.line);
+            Heading { node, rules: manner.rules, source, lines, is_enclosed }.taken()
+        });
+        let taken: Vec<Taken> = taken.collect();
+        let mut slugger = Slugger::new(manner.rules);
+        slugger.ahead(taken.iter().filter_map(|taken| if let Taken::Id(id) = taken { Some(id) } else { None }));
+        self.is_open = ground.may_have_more();
+        for taken in taken {
+            match taken {
+                Taken::Id(id) => {
+                    slugger.explicit(&id);
+                    self.anchors.insert(id);
+                }
+                Taken::Text(text) => self.anchors.extend(slugger.heading(&text)),
+                Taken::Unknown => self.is_open = true,
+            }
+        }
+    }
 }
 
 fn found(url: &[u8], position: Sourcepos, span: Option<Range<usize>>) -> Found {
