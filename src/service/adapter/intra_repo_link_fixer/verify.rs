@@ -3,14 +3,22 @@
 //! It shares only the wire types of the parameters with the side that makes the change.
 
 mod aim;
+mod braces;
 mod document;
 mod format;
 mod heading;
+mod hidden;
+mod hugo;
 mod markdown;
 mod pieces;
 mod place;
+mod raw_heading;
 mod repair;
 mod root;
+mod rules;
+mod settings;
+mod signs;
+mod site;
 mod slug;
 mod tally;
 mod tree;
@@ -19,10 +27,11 @@ use self::{
     document::{Document, Found, Manner},
     format::Format,
     repair::{Changed, Reasons},
+    site::Sites,
     tally::{ANCHORS_EXIST, GOOD_LINKS_KEPT, REPAIRS_EXPLAINED, TARGETS_EXIST, Tally},
     tree::{Judged, Read, Tree, When},
 };
-use super::params::{Allowed, Params, Unresolved};
+use super::params::{Allowed, Dialect, Params, Unresolved};
 use crate::{
     Context,
     contract::{Failure, Invocation},
@@ -31,18 +40,22 @@ use crate::{
     evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
 };
 use base::{error::Error, path::RepoPath, text::counted};
-use system::workspace;
+use system::workspace::{self, Globs};
+
+/// Longer configurations are not read, in bytes.
+const LONGEST_SETTINGS: u64 = 1 << 20;
 
 /// Measures again, and compares with the record.
 pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence<'_>) -> Result<Measured, Error> {
     let params = Params::parse(&input.params)?;
     let deadline = Deadline::begin(input, "measuring the files");
     let pulse = || deadline.check(ctx);
+    let sites = sites(ctx, params.anchors)?;
     let skipped = &evidence.baseline.skipped;
     let read = evidence.examine(ctx, |file| {
         pulse()?;
         let left_alone = skipped.binary_search_by(|skipped| skipped.path.as_str().cmp(file.path)).is_ok();
-        examine(file, left_alone, Manner { dialect: params.anchors, is_located: file.changed, pulse: &pulse })
+        examine(file, left_alone, Manner { rules: sites.rules(file.path), is_located: file.changed, pulse: &pulse })
     });
     let (mut files, mut total) = (std::collections::BTreeMap::new(), Tally::default());
     for taken in read {
@@ -50,7 +63,8 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
         total.failures.extend(failures);
         files.extend(taken.map(|taken| (path, taken)));
     }
-    let tree = Tree::new(ctx, &params, files, &pulse)?;
+    total.failures.extend(compare_settings(&sites, files.keys(), evidence));
+    let tree = Tree::new(ctx, (&params, &sites), files, &pulse)?;
     let is_changed = tree.files.values().any(|read| read.before.is_some());
     let reasons = if is_changed { Some(Reasons::new(&tree)?) } else { None };
     let items: Vec<(&RepoPath, &Read)> = tree.files.iter().collect();
@@ -79,8 +93,43 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
         counts: total.counts(evidence),
         sample_size: 0,
         samples: Vec::new(),
-        remarks: Vec::new(),
+        remarks: remarks(total.unsure),
     })
+}
+
+/// The sites of the tree, if they give headings their anchors.
+fn sites(ctx: &Context<'_>, dialect: Dialect) -> Result<Sites, Error> {
+    let texts = |path: &RepoPath| {
+        let content = ctx.view.read_within(path, LONGEST_SETTINGS).ok().flatten()?;
+        String::from_utf8(content.into_bytes()).ok()
+    };
+    let files = match dialect {
+        Dialect::Auto => ctx.view.list(&Globs::parse(&["**"])?, ctx.threads)?.paths,
+        _ => Vec::new(),
+    };
+    Sites::of(dialect, &files, &texts)
+}
+
+/// A failure if the record has other rules for anchors than the tree.
+fn compare_settings<'p>(
+    sites: &Sites,
+    pages: impl Iterator<Item = &'p RepoPath>,
+    evidence: &Evidence<'_>,
+) -> Option<Failure> {
+    let (found, recorded) = (sites.settings(pages.map(RepoPath::as_str)), &evidence.baseline.settings);
+    let other = found.iter().find(|setting| !recorded.contains(setting));
+    let other = other.or_else(|| recorded.iter().find(|setting| !found.contains(setting)))?;
+    let reason = format!("the rules for anchors below `{}` are not those of the record", other.below);
+    let path = RepoPath::parse(&other.path).ok()?;
+    Some(Failure::at(COUNTS_MATCH, &path, reason))
+}
+
+fn remarks(unsure: u64) -> Vec<String> {
+    match unsure {
+        0 => Vec::new(),
+        1 => vec!["1 link leads to an anchor that is unknown".to_owned()],
+        more => vec![format!("{more} links lead to anchors that are unknown")],
+    }
 }
 
 /// Reads a file before and after, and compares everything but its links.
@@ -153,8 +202,12 @@ fn changed(
     for (old, new) in before.links.iter().zip(&after.links).filter(|(old, new)| old.url != new.url) {
         let reason = |why: &str| format!("line {}: `{}` became `{}`: {why}", old.line, old.shown(), new.shown());
         let was = tree.judge(path, &old.url, When::Before)?;
-        if matches!(was, Judged::Right(_) | Judged::External | Judged::Unknown) {
+        if matches!(was, Judged::Right(_) | Judged::External | Judged::Unknown | Judged::Unsure(_)) {
             tally.failures.push(Failure::at(GOOD_LINKS_KEPT, path, reason("it was not to be touched")));
+            continue;
+        }
+        if matches!(tree.judge(path, &new.url, When::After)?, Judged::Unsure(_)) {
+            tally.failures.push(Failure::at(ANCHORS_EXIST, path, reason("its new anchor is unknown")));
             continue;
         }
         match reasons.explain(tree, &Changed { file: path, old: &old.url, new: &new.url })? {
@@ -186,6 +239,24 @@ fn matches(pattern: &str, text: &str) -> bool {
         rest = &rest[at + part.len()..];
     }
     rest.ends_with(last)
+}
+
+/// The known anchors of a page, and whether there may be others.
+#[cfg(test)]
+pub(super) fn anchors_of(source: &str, dialect: Dialect) -> (std::collections::BTreeSet<String>, bool) {
+    let manner = Manner { rules: &rules::Rules::of(dialect), is_located: false, pulse: &|| Ok(()) };
+    let document = Format::Markdown.read(source.as_bytes(), manner).expect("nothing stops it");
+    (document.anchors, document.is_open)
+}
+
+/// The settings of pages by their sites.
+#[cfg(test)]
+pub(super) fn settings_of<'p>(
+    files: &[RepoPath],
+    texts: &dyn Fn(&RepoPath) -> Option<String>,
+    pages: impl Iterator<Item = &'p str>,
+) -> Vec<crate::contract::Setting> {
+    Sites::of(Dialect::Auto, files, texts).expect("nothing stops it").settings(pages)
 }
 
 #[cfg(test)]

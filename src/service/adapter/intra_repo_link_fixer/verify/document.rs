@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, ops::Range};
 
-use super::super::params::Dialect;
+use super::rules::Rules;
 use audit::{
     markup,
     page::{Page, Subject},
@@ -14,8 +14,10 @@ use base::{error::Error, pulse::Pulse};
 pub(super) struct Document {
     /// Every destination, in reading order; those of definitions last.
     pub(super) links: Vec<Found>,
-    /// Every anchor.
+    /// Every known anchor.
     pub(super) anchors: BTreeSet<String>,
+    /// True if it may have others.
+    pub(super) is_open: bool,
     /// The reason to leave it alone, if any.
     pub(super) doubt: Option<&'static str>,
 }
@@ -35,7 +37,7 @@ pub(super) struct Found {
 #[derive(Clone, Copy)]
 pub(super) struct Manner<'a> {
     /// The rules for anchors.
-    pub(super) dialect: Dialect,
+    pub(super) rules: &'a Rules,
     /// True if the places of links are needed.
     pub(super) is_located: bool,
     /// The check for cancellation.
@@ -73,10 +75,13 @@ impl Document {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::format::Format, *};
+    use super::{
+        super::{super::params::Dialect, format::Format},
+        *,
+    };
 
     fn document(source: &str, format: Format, dialect: Dialect) -> Document {
-        let manner = Manner { dialect, is_located: true, pulse: &|| Ok(()) };
+        let manner = Manner { rules: &Rules::of(dialect), is_located: true, pulse: &|| Ok(()) };
         format.read(source.as_bytes(), manner).expect("nothing stops it")
     }
 
@@ -158,7 +163,7 @@ mod tests {
         anchors(
             Dialect::Hugo,
             "# Foo {#dup}\n\n# Dup {#dup}\n\n# Dup\n\n# !!\n\n# ??\n\n#\n",
-            &["", "dup", "dup-1", "heading", "heading-1"],
+            &["dup", "dup-1", "heading", "heading-1"],
         );
         anchors(Dialect::Hugo, "# A {#a-1}\n\n# A\n\n# A\n", &["a", "a-1", "a-2"]);
     }

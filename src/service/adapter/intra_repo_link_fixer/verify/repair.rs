@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     super::params::{Params, Repair},
     aim::{Aim, Local, aim, decoded, joined},
+    document::Document,
     root,
     tree::{Hit, Judged, Sight, Tree, When},
 };
@@ -136,7 +137,9 @@ impl Reasons {
             }
             (Judged::NoAnchor(_), _) => Err("its target was right".to_owned()),
             (Judged::NoTarget, _) => self.path(tree, (changed.file, &old), &hit)?.map(Kind::Of),
-            (Judged::External | Judged::Unknown | Judged::Right(_), _) => Err("it was not broken".to_owned()),
+            (Judged::External | Judged::Unknown | Judged::Right(_) | Judged::Unsure(_), _) => {
+                Err("it was not broken".to_owned())
+            }
         })
     }
 
@@ -147,7 +150,11 @@ impl Reasons {
             return Ok(Ok(Repair::Decoded));
         }
         let Some(page) = &hit.page else { return Ok(Err("its target has no anchors".to_owned())) };
-        let all = tree.with_anchors(page, When::After, |document| document.anchors.clone())?.unwrap_or_default();
+        let known = |document: &Document| (document.anchors.clone(), document.is_open);
+        let (all, is_open) = tree.with_anchors(page, When::After, known)?.unwrap_or_default();
+        if is_open {
+            return Ok(Err("its target may have the old anchor".to_owned()));
+        }
         let folded = old.to_lowercase();
         let same_case: Vec<&String> = all.iter().filter(|anchor| anchor.to_lowercase() == folded).collect();
         match same_case.as_slice() {

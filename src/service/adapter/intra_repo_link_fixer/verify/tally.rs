@@ -26,6 +26,8 @@ pub(super) struct Tally {
     pub(super) failures: Vec<Failure>,
     /// The repairs of each kind.
     pub(super) repairs: BTreeMap<Kind, u64>,
+    /// The links to anchors that are unknown.
+    pub(super) unsure: u64,
     pub(super) before: Part,
     pub(super) after: Part,
 }
@@ -49,7 +51,7 @@ impl Part {
     fn take(&mut self, judged: &Judged, is_allowed: bool) {
         self.local += u64::from(*judged != Judged::External);
         match judged {
-            Judged::External | Judged::Right(_) => {}
+            Judged::External | Judged::Right(_) | Judged::Unsure(_) => {}
             Judged::Unknown => self.unknown += 1,
             Judged::NoTarget | Judged::NoAnchor(_) if is_allowed => self.allowed += 1,
             Judged::NoTarget => self.targets += 1,
@@ -92,9 +94,10 @@ impl Tally {
         (path, found): (&RepoPath, &Found),
     ) {
         self.after.take(judged, is_allowed);
+        self.unsure += u64::from(matches!(judged, Judged::Unsure(_)));
         let place = if found.line == 0 { String::new() } else { format!("line {}: ", found.line) };
         let (check, missing) = match judged {
-            Judged::External | Judged::Unknown | Judged::Right(_) => return,
+            Judged::External | Judged::Unknown | Judged::Right(_) | Judged::Unsure(_) => return,
             Judged::NoTarget | Judged::NoAnchor(_) if is_allowed || may_stay => return,
             Judged::NoTarget => (TARGETS_EXIST, "the target"),
             Judged::NoAnchor(_) => (ANCHORS_EXIST, "the anchor"),
@@ -107,6 +110,7 @@ impl Tally {
     pub(super) fn add(&mut self, other: Tally) {
         self.changed += other.changed;
         self.failures.extend(other.failures);
+        self.unsure += other.unsure;
         self.before.add(other.before);
         self.after.add(other.after);
         for (kind, count) in other.repairs {

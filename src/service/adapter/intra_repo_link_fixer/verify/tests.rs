@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{super::params::Params, measure};
 use crate::{
     Context,
-    contract::{BaselineRecord, Counts, FileHash, Invocation, ManifestRecord},
+    contract::{BaselineRecord, Counts, FileHash, Invocation, ManifestRecord, Setting},
     evidence::{Evidence, Images, Measured},
 };
 use base::{
@@ -28,11 +28,14 @@ struct Case {
     lies: Vec<(&'static str, &'static str, u64)>,
     /// The reason that the history is not known as a whole.
     remark: Option<String>,
+    /// The settings that its proposer would record.
+    settings: Vec<Setting>,
 }
 
 fn case(files: &[(&'static str, &str)]) -> Case {
     let files: BTreeMap<&str, String> = files.iter().map(|(path, text)| (*path, (*text).to_owned())).collect();
-    Case { after: files.clone(), files, params: json!({}), renamed: Vec::new(), lies: Vec::new(), remark: None }
+    let (renamed, lies, settings) = (Vec::new(), Vec::new(), Vec::new());
+    Case { after: files.clone(), files, params: json!({}), renamed, lies, remark: None, settings }
 }
 
 impl Case {
@@ -68,7 +71,8 @@ impl Case {
         // The honest record: the counts of the tree before, and the repairs.
         own.counts.retain(|name, _| name.starts_with("repairs") || name == "files");
         let before = Case { after: self.files.clone(), ..case(&[]) };
-        let before = Case { files: self.files.clone(), params: self.params.clone(), ..before };
+        let settings = self.settings.clone();
+        let before = Case { files: self.files.clone(), params: self.params.clone(), settings, ..before };
         let mut baseline = before.measure_with(Counts::new(), Counts::new()).counts;
         baseline.retain(|name, _| name != "files" && !name.starts_with("repairs"));
         let mut manifest = own.counts;
@@ -118,6 +122,7 @@ impl Case {
             files,
             skipped: Vec::new(),
             findings: Vec::new(),
+            settings: self.settings.clone(),
             engine: None,
             adapter: None,
         };
@@ -343,4 +348,52 @@ fn a_lying_record_is_found() {
     ] {
         honest().lie(record, name, 7).fails(&["anchors_exist", "counts_match"]);
     }
+}
+
+#[test]
+fn a_right_link_to_an_explicit_anchor_stays() {
+    let text = |anchor: &str| format!("[m](#{anchor})\n\n## Calling {{#__call__}}\n\n## Call\n");
+    for anchors in ["hugo", "mdbook"] {
+        let page = text("__call__");
+        let tree = || case(&[("a.md", page.as_str())]).params(json!({"anchors": anchors}));
+        tree().fails(&[]);
+        tree().edit("a.md", &text("call")).fails(&["good_links_kept"]);
+    }
+    // The anchor is in doubt, so it was not broken, and no other one is near for sure.
+    for anchors in ["vitepress", "mkdocs"] {
+        let page = text("__call__");
+        let tree = case(&[("a.md", page.as_str())]).params(json!({"anchors": anchors}));
+        assert_eq!(tree.measure().remarks, ["1 link leads to an anchor that is unknown"]);
+        tree.edit("a.md", &text("call")).fails(&["good_links_kept"]);
+    }
+}
+
+#[test]
+fn a_new_anchor_is_known() {
+    let files = [("a.md", "[x](B.md#use-case)"), ("b.md", "# Use <T> case\n")];
+    let tree = || case(&files).params(json!({"anchors": "mkdocs"}));
+    tree().edit("a.md", "[x](b.md#use-case)").fails(&["anchors_exist"]);
+    case(&files).edit("a.md", "[x](b.md#use--case)").fails(&[]);
+}
+
+#[test]
+fn the_record_names_the_site_of_each_page() {
+    let setting = |value: &str| Setting {
+        name: "anchors".to_owned(),
+        value: value.to_owned(),
+        below: "docs".to_owned(),
+        path: "mkdocs.yml".to_owned(),
+        doubt: None,
+    };
+    let tree = |settings: &[Setting]| {
+        let tree = case(&[("mkdocs.yml", "a: 1\n"), ("docs/a.md", "# \u{c4} b\n\n[x](#A-b)\n")]);
+        Case { settings: settings.to_vec(), ..tree }.edit("docs/a.md", "# \u{c4} b\n\n[x](#a-b)\n")
+    };
+    tree(&[setting("mkdocs")]).repaired("case");
+    tree(&[]).fails(&["counts_match"]);
+    tree(&[setting("github")]).fails(&["counts_match"]);
+    // The proposer took the rules of another generator.
+    case(&[("mkdocs.yml", "a: 1\n"), ("docs/a.md", "# \u{c4} b\n\n[x](#\u{c4}-b)\n")])
+        .edit("docs/a.md", "# \u{c4} b\n\n[x](#\u{e4}-b)\n")
+        .fails(&["anchors_exist", "counts_match"]);
 }

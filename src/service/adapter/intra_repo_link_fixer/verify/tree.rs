@@ -10,7 +10,8 @@ use super::{
     aim::{Aim, Local, aim},
     document::{Document, Manner},
     format::Format,
-    root::{Surroundings, sites, stand_ins},
+    root::{self, Surroundings, stand_ins},
+    site::Sites,
 };
 use crate::Context;
 use base::{error::Error, path::RepoPath};
@@ -57,6 +58,8 @@ pub(super) enum Judged {
     NoTarget,
     /// Its target exists, and the anchor does not.
     NoAnchor(Hit),
+    /// Its target exists, and the anchor may be one that is unknown.
+    Unsure(Hit),
 }
 
 /// The presence of a target.
@@ -86,6 +89,7 @@ pub(super) struct Hit {
 pub(super) struct Tree<'a> {
     pub(super) ctx: &'a Context<'a>,
     pub(super) params: &'a Params,
+    pub(super) sites: &'a Sites,
     pub(super) files: BTreeMap<RepoPath, Read>,
     pub(super) pulse: Steady<'a>,
     /// Files and links that git does not ignore.
@@ -96,7 +100,7 @@ pub(super) struct Tree<'a> {
     submodules: BTreeSet<String>,
     ignored: IgnoreFiles,
     /// The folders of sites, each with the name of its configuration.
-    sites: BTreeMap<String, String>,
+    configured: BTreeMap<String, String>,
     kinds: Mutex<BTreeMap<String, Option<Kind>>>,
     others: Mutex<BTreeMap<String, Option<Document>>>,
 }
@@ -105,13 +109,13 @@ impl<'a> Tree<'a> {
     /// The tree with the documents of the target.
     pub(super) fn new(
         ctx: &'a Context<'a>,
-        params: &'a Params,
+        (params, sites): (&'a Params, &'a Sites),
         files: BTreeMap<RepoPath, Read>,
         pulse: Steady<'a>,
     ) -> Result<Self, Error> {
         let listing = ctx.view.list_entries(&Globs::parse(&["**"])?, ctx.threads)?;
         let entries: BTreeSet<String> = listing.paths.into_iter().map(|path| path.as_str().to_owned()).collect();
-        let sites = sites(&entries);
+        let configured = root::sites(&entries);
         let (mut left_out, mut submodules) = (BTreeSet::new(), BTreeSet::new());
         for (path, tracked) in git::tracked(ctx.view.workspace().root())? {
             match tracked {
@@ -122,7 +126,7 @@ impl<'a> Tree<'a> {
         }
         let ignored = ctx.view.workspace().ignore_files();
         let (kinds, others) = (Mutex::default(), Mutex::default());
-        Ok(Tree { ctx, params, files, pulse, entries, left_out, submodules, ignored, sites, kinds, others })
+        Ok(Tree { ctx, params, sites, files, pulse, entries, left_out, submodules, ignored, configured, kinds, others })
     }
 
     /// Judges a destination in a file.
@@ -130,12 +134,15 @@ impl<'a> Tree<'a> {
         let Aim::Local(local) = aim(url, file, &self.params.site_root) else { return Ok(Judged::External) };
         let Some(hit) = self.hit_or_stand_in(&local)? else { return Ok(Judged::NoTarget) };
         let has_anchor = local.anchor.as_ref().is_some_and(|anchor| !anchor.is_empty());
-        match &local.anchor {
-            _ if hit.sight == Sight::Elsewhere => Ok(Judged::Unknown),
-            _ if hit.sight == Sight::PageElsewhere && has_anchor => Ok(Judged::Unknown),
-            Some(anchor) if !self.has_anchor(&hit, &local.query, anchor, when)? => Ok(Judged::NoAnchor(hit)),
-            Some(_) | None => Ok(Judged::Right(hit)),
+        if hit.sight == Sight::Elsewhere || hit.sight == Sight::PageElsewhere && has_anchor {
+            return Ok(Judged::Unknown);
         }
+        let Some(anchor) = &local.anchor else { return Ok(Judged::Right(hit)) };
+        Ok(match self.find_anchor(&hit, &local.query, anchor, when)? {
+            Some(true) => Judged::Right(hit),
+            Some(false) => Judged::NoAnchor(hit),
+            None => Judged::Unsure(hit),
+        })
     }
 
     /// The target of a place, or the file that its site shows in its place.
@@ -262,25 +269,32 @@ impl<'a> Tree<'a> {
         Ok(false)
     }
 
-    /// True if a target gives an anchor, or is none whose anchors are known.
+    /// True if a target gives an anchor for sure.
     pub(super) fn has_anchor(&self, hit: &Hit, query: &str, anchor: &str, when: When) -> Result<bool, Error> {
+        Ok(self.find_anchor(hit, query, anchor, when)? == Some(true))
+    }
+
+    /// True if a target gives an anchor, or is none whose anchors are known; none if it may give it.
+    fn find_anchor(&self, hit: &Hit, query: &str, anchor: &str, when: When) -> Result<Option<bool>, Error> {
         let is_seen = hit.sight == Sight::Here && hit.page.as_ref().is_none_or(|page| self.entries.contains(page));
         if anchor.is_empty() || anchor.eq_ignore_ascii_case("top") || !is_seen {
-            return Ok(true);
+            return Ok(Some(true));
         }
         if NOTES.iter().any(|begin| anchor.starts_with(begin)) {
-            return Ok(true);
+            return Ok(Some(true));
         }
-        let Some(page) = &hit.page else { return Ok(false) };
+        let Some(page) = &hit.page else { return Ok(Some(false)) };
         let format = RepoPath::parse(page).ok().and_then(|path| Format::of(&path));
         let is_source = query.split(['?', '&']).any(|part| part == "plain=1");
-        let Some(format) = format.filter(|format| *format == Format::Html || !is_source) else { return Ok(true) };
-        let has_prefix = format == Format::Markdown && matches!(self.params.anchors, Dialect::Github | Dialect::Gitlab);
+        let Some(format) = format.filter(|format| *format == Format::Html || !is_source) else { return Ok(Some(true)) };
+        let dialect = self.sites.rules(page).dialect;
+        let has_prefix = format == Format::Markdown && matches!(dialect, Dialect::Github | Dialect::Gitlab);
         let bare = anchor.strip_prefix("user-content-").filter(|_| has_prefix);
         let fits = |document: &Document| {
-            [Some(anchor), bare].into_iter().flatten().any(|text| document.anchors.contains(text))
+            let is_there = [Some(anchor), bare].into_iter().flatten().any(|text| document.anchors.contains(text));
+            if is_there || !document.is_open { Some(is_there) } else { None }
         };
-        Ok(self.with_anchors(page, when, fits)?.unwrap_or(true))
+        Ok(self.with_anchors(page, when, fits)?.unwrap_or(Some(true)))
     }
 
     /// Passes the document of a page to `look`; none if it can't be read.
@@ -297,7 +311,7 @@ impl<'a> Tree<'a> {
         }
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         if !others.contains_key(page) {
-            let manner = Manner { dialect: self.params.anchors, is_located: false, pulse: self.pulse };
+            let manner = Manner { rules: self.sites.rules(page), is_located: false, pulse: self.pulse };
             let content = self.ctx.view.read_within(&path, LONGEST).ok().flatten();
             let content = content.filter(|content| std::str::from_utf8(&content.bytes).is_ok());
             let document = match (content, Format::of(&path)) {
@@ -337,7 +351,7 @@ fn has_below(paths: &BTreeSet<String>, folder: &str) -> bool {
 
 impl Surroundings for Tree<'_> {
     fn sites(&self) -> &BTreeMap<String, String> {
-        &self.sites
+        &self.configured
     }
 
     fn text(&self, path: &str) -> String {
