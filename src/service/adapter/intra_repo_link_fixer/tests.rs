@@ -1,6 +1,8 @@
 //! Repairs of small trees in memory.
 
 mod cases;
+mod generators;
+mod sites;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,11 +12,12 @@ use super::{
     diagnosis,
     history::History,
     page::{self, Kind, Page},
-    params::Params,
+    params::{Dialect, Params},
     repair::{Broken, Decision, Repairer},
     resolve::{Facts, Rules},
     rewrite::{self, Original},
     roots::Roots,
+    site::Sites,
     tree::Tree,
 };
 use base::path::RepoPath;
@@ -49,13 +52,20 @@ impl<'a> Case<'a> {
         let params = Params::parse(&self.params).unwrap();
         let paths: Vec<RepoPath> = self.files.keys().map(|path| RepoPath::parse(path).unwrap()).collect();
         let tree = Tree::new(&paths, &[], &[]);
+        let sites = self.sites();
         let read = |(path, text): (&&str, &&str)| {
-            Some(((*path).to_owned(), page::read(Kind::of(path)?, text.as_bytes(), &params, &|| Ok(())).unwrap()))
+            let manner = (&params, sites.scheme(path));
+            Some(((*path).to_owned(), page::read(Kind::of(path)?, text.as_bytes(), manner, &|| Ok(())).unwrap()))
         };
         let pages: BTreeMap<String, Page> = self.files.iter().filter_map(read).collect();
         let look = |path: &str, lines: bool| {
-            let anchors = pages.get(path).filter(|_| !lines).map(|page| page.anchors.clone());
-            Ok(Arc::new(Facts { anchors, lines: Some(self.files[path].lines().count() as u64) }))
+            let page = pages.get(path).filter(|_| !lines);
+            Ok(Arc::new(Facts {
+                anchors: page.map(|page| page.anchors.clone()),
+                doubt: page.and_then(|page| page.doubt.clone()),
+                has_prefix: matches!(sites.scheme(path).dialect, Dialect::Github | Dialect::Gitlab),
+                lines: Some(self.files[path].lines().count() as u64),
+            }))
         };
         let roots = Roots::new(&tree, &params.site_root, &|path| self.files.get(path).map(|text| (*text).to_owned()));
         let rules = Rules {
@@ -76,6 +86,17 @@ impl<'a> Case<'a> {
             self.mend(&repairer, (path, page), (&mut changed, &mut left));
         }
         (changed, left)
+    }
+
+    /// The sites of the tree, if the parameters do not name the generator.
+    fn sites(&self) -> Sites {
+        let dialect = Params::parse(&self.params).unwrap().anchors;
+        let paths: Vec<RepoPath> = self.files.keys().map(|path| RepoPath::parse(path).unwrap()).collect();
+        let read = |path: &str| Ok(self.files.get(path).map(|text| (*text).to_owned()));
+        match dialect {
+            Dialect::Auto => Sites::of(&paths, &read, &|| Ok(())).unwrap(),
+            dialect => Sites::single(dialect),
+        }
     }
 
     fn mend(
@@ -279,7 +300,12 @@ fn each_dialect_has_its_anchors() {
         ("docusaurus", "A {#b}", "b"),
         ("docusaurus", "A {/* #b */}", "b"),
         ("github", "A {#b}", "a-b"),
-        ("mdbook", "!", "section"),
+        ("mdbook", "!", ""),
+        ("vitepress", "1. A  b -- Ç", "_1-a-b-c"),
+        ("vitepress", "A {#b .c}", "b"),
+        ("mkdocs", "1. A  b -- Ç", "1-a-b-c"),
+        ("mkdocs", "A {#b .c}", "b"),
+        ("mkdocs", "!", "_1"),
         ("hugo", "!", "heading"),
         ("gitlab", "1.2", "anchor-12"),
         ("gitlab", "Wiki **(PREMIUM)**", "wiki"),

@@ -8,10 +8,11 @@ use serde::{Deserialize, de::DeserializeOwned};
 use super::super::{
     page::{Kind, destinations},
     params::Dialect,
+    scheme::Scheme,
     slug,
 };
 use format::{
-    outline::{Part, Piece},
+    outline::{Heading, Part, Piece},
     text,
 };
 
@@ -36,8 +37,8 @@ struct Link {
     url: String,
 }
 
-fn cases<T: DeserializeOwned>(name: &str) -> Vec<T> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../../tests/corpora/md-links/{name}.jsonl.gz"));
+pub(super) fn cases<T: DeserializeOwned>(name: &str) -> Vec<T> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../../tests/corpora/{name}.jsonl.gz"));
     let mut text = String::new();
     GzDecoder::new(File::open(path).unwrap()).read_to_string(&mut text).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -45,10 +46,11 @@ fn cases<T: DeserializeOwned>(name: &str) -> Vec<T> {
 
 #[test]
 fn headings_get_the_anchors_of_github() {
-    for case in cases::<Slugs>("slugs") {
-        let heading = |text| vec![Piece { part: Part::Text, text, depth: 0, leads: true }];
+    for case in cases::<Slugs>("md-links/slugs") {
+        let heading =
+            |text| Heading { pieces: vec![Piece { part: Part::Text, text, depth: 0, leads: true }], range: 0..0 };
         let headings: Vec<_> = case.headings.into_iter().map(heading).collect();
-        assert_eq!(slug::anchors(&headings, Dialect::Github), case.slugs);
+        assert_eq!(slug::anchors("", &headings, &Scheme::of(Dialect::Github)).known, case.slugs);
     }
 }
 
@@ -59,13 +61,17 @@ fn headings_get_the_anchors_of_their_generators() {
     for [dialect, source, anchor] in cases {
         let dialect = if dialect == "hugo" { Dialect::Hugo } else { Dialect::Gitlab };
         let outline = Kind::Markdown.outline(source.as_bytes(), &|| Ok(())).unwrap().unwrap();
-        assert_eq!(slug::anchors(&outline.headings, dialect), [anchor], "{dialect:?}: {source}");
+        assert_eq!(
+            slug::anchors(&source, &outline.headings, &Scheme::of(dialect)).known,
+            [anchor],
+            "{dialect:?}: {source}"
+        );
     }
 }
 
 #[test]
 fn links_are_those_that_lychee_extracts() {
-    for case in cases::<Extract>("lychee_extract") {
+    for case in cases::<Extract>("md-links/lychee_extract") {
         let expected: Vec<&str> = case.links.iter().map(|link| link.url.as_str()).collect();
         assert_eq!(extracted(&case), expected, "{}", case.id);
     }
