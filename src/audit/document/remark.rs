@@ -166,7 +166,7 @@ impl<'t> Reader<'t> {
         let first = &scalar[..scalar.find('\n').unwrap_or(scalar.len())];
         if token.kind == Kind::Scalar && first.starts_with(['|', '>']) {
             for comment in comments(self.syntax, self.text, token.start..token.start + first.len()) {
-                self.push(comment, Place::On(token.pointer.to_owned()), [Some(token), Some(token)]);
+                self.push(comment, Place::On(token.pointer.to_owned()), [None, None]);
             }
         }
     }

@@ -69,6 +69,11 @@ fn values_are_replaced() {
 }
 
 #[test]
+fn a_comment_in_the_head_of_a_block_scalar_stays() {
+    edit("a: |  # why\n  80\nb: >-\n  1\n", json!([["set", "/a", 80], ["set", "/b", 1]]), "a: 80  # why\nb: 1\n");
+}
+
+#[test]
 fn containers_are_replaced() {
     edit("a: 1 # c\nb: x\n", json!([["set", "/a", {"k": [1]}], ["wrap", "/b"]]), "a: # c\n  k:\n    - 1\nb:\n  - x\n");
     edit(

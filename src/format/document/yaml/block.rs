@@ -138,6 +138,7 @@ fn replaced(pen: &Pen<'_>, out: &mut Output<'_>, cell: usize, place: Place) -> S
         (Text::Inline(text), _) => {
             out.keep(place.from..node.span.start);
             out.put(&text);
+            out.keep(head_comment(pen, node));
             Ok(node.span.end)
         }
         (Text::Block(text), Form::Block) => {
@@ -165,6 +166,14 @@ fn replaced(pen: &Pen<'_>, out: &mut Output<'_>, cell: usize, place: Place) -> S
             Ok(end)
         }
     }
+}
+
+/// The comment in the head of a block scalar, with the space before it.
+fn head_comment(pen: &Pen<'_>, node: &Node) -> Range<usize> {
+    let head =
+        pen.text[node.span.clone()].lines().next().filter(|_| node.form == Form::BlockScalar).unwrap_or_default();
+    let start = head.find(" #").map_or(head.len(), |at| head[..at].trim_end().len());
+    node.span.start + start..node.span.start + head.len()
 }
 
 /// The column of the key whose colon ends at a byte.

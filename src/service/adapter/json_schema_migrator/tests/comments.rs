@@ -180,6 +180,8 @@ fn a_comment_of_a_removed_member_that_stays_and_one_of_another_that_goes_are_fou
     ] {
         damage_is_found("a.jsonc", &removes, jsonc, (right, wrong));
     }
+    let sets = params(&json!({"set": {"/v": 1}}), &[]);
+    damage_is_found("a.yaml", &sets, "v: | # why\n  x\n", ("v: 1 # why\n", "v: 1\n"));
     let banner = ("# licence\nx: 1\nb: 2\n", "# licence\nb: 2\n", "b: 2\n");
     damage_is_found("a.yaml", &removes, banner.0, (banner.1, banner.2));
 }
