@@ -36,7 +36,7 @@ fn a_link_to_a_page_that_is_not_translated_is_right() {
             &[INHERITS, ("docs/en/mkdocs.yml", "site_name: x\n"), ("docs/en/docs/a/b.md", "# B\n")][..],
             "docs/de/docs/a/p.md",
         ),
-        (&[("docs/en/mkdocs.yml", ""), ("docs/en/docs/a/b.md", "# B\n")], "docs/de/docs/a/p.md"),
+        (&[("docs/en/mkdocs.yml", "site_name: x\n"), ("docs/en/docs/a/b.md", "# B\n")], "docs/de/docs/a/p.md"),
         (&[("hugo.toml", "defaultContentLanguage = \"fr\"\n"), ("content/fr/a/b.md", "# B\n")], "content/de/a/p.md"),
         (&[("web/hugo.yaml", "title: x\n"), ("web/content/en/a/b.md", "# B\n")], "web/content/pt-br/a/p.md"),
         (&[("config.toml", "title = 'x'\n"), ("content/en/b.md", "# B\n")], "content/de/p.md"),
@@ -55,6 +55,20 @@ fn a_link_to_a_page_that_is_not_translated_is_right() {
         let (broken, left) = repaired(&site);
         assert_eq!((broken, left.len()), (json!(1), 1), "the anchor is that of the page that stands in: {page}");
     }
+}
+
+#[test]
+fn a_folder_without_a_page_shows_that_of_the_main_language() {
+    let page = "[a](b/#b) [c](b/)\n";
+    let site = site(&[
+        INHERITS,
+        ("docs/en/mkdocs.yml", "site_name: x\n"),
+        ("docs/en/docs/b/index.md", "# B\n"),
+        ("docs/de/docs/b/c.md", "# C\n"),
+        ("docs/de/docs/a.md", page),
+    ]);
+    assert_eq!(repaired(&site), (json!(0), Vec::new()));
+    assert_eq!(String::from_utf8_lossy(&site.read("docs/de/docs/a.md")), page);
 }
 
 /// Without a sign that one documentation stands in for another, a missing page is missing.

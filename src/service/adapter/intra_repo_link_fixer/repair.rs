@@ -8,6 +8,7 @@ use super::{
     params::Repair,
     reference::{Reference, decoded, folder, joined, name},
     resolve::{Break, Page, Rules, Target},
+    roots::Roots,
 };
 use base::{
     error::{Code, Error},
@@ -259,9 +260,15 @@ impl Repairer<'_> {
         let by = match repair {
             Repair::Name => "name",
             Repair::Content => "content",
-            _ => return self.rules.doubt(target, broken.reference.fragment()),
+            Repair::Moved => "move",
+            Repair::Decoded | Repair::Case | Repair::Anchor => {
+                return self.rules.doubt(target, broken.reference.fragment());
+            }
         };
-        let is_apart = self.rules.roots.are_apart(broken.file, entry);
+        let is_apart = match repair {
+            Repair::Moved => Roots::are_other_editions(broken.file, entry),
+            _ => self.rules.roots.are_apart(broken.file, entry),
+        };
         let apart = is_apart.then(|| format!("`{entry}` has its {by}, in another documentation root"));
         let remark = self.history.remark.as_ref().filter(|_| repair == Repair::Name);
         let unknown = || Some(format!("only its name leads to `{entry}`, and moves may be unknown: {}", remark?));
@@ -285,7 +292,8 @@ impl Repairer<'_> {
         let mut found: Vec<Target> = fronts.flat_map(|fronts| self.led(&self.history.renamed(&fronts))).collect();
         found.extend(self.earlier_targets(&readings));
         let mut found = sorted(found);
-        found.retain(|found| found.page != target.page && !self.rules.is_ignored(found));
+        let is_other = |found: &Target| Roots::are_other_editions(broken.file, &found.entry);
+        found.retain(|found| found.page != target.page && !self.rules.is_ignored(found) && !is_other(found));
         if let Some(absent) = found.iter().find(|found| found.page == Page::Absent) {
             let reason = self.rules.doubt(absent, broken.reference.fragment()).unwrap_or_default();
             return Ok(Some(Decision::Open(reason, vec![absent.entry.clone()])));

@@ -139,11 +139,12 @@ impl Rules<'_> {
         let is_folder = path.ends_with('/');
         let fallback = || {
             let mut others = places.iter().flat_map(|place| self.roots.fallbacks(place));
-            others.find_map(|place| self.at(&place, is_folder).filter(|found| found.page != Page::Absent))
+            let is_whole = |found: &Target| !matches!(found.page, Page::Absent | Page::None);
+            others.find_map(|place| self.at(&place, is_folder).filter(is_whole))
         };
         let found = places.iter().find_map(|place| self.at(place, is_folder));
         match found {
-            Some(Target { page: Page::Absent, .. }) | None => fallback().or(found),
+            Some(Target { page: Page::Absent | Page::None, .. }) | None => fallback().or(found),
             Some(_) => found,
         }
     }

@@ -138,7 +138,6 @@ impl Roots {
 
     /// True if a file is in another root than one that a link to it stands in, so that its name or content is no reason for the link.
     pub(super) fn are_apart(&self, file: &str, target: &str) -> bool {
-        let editions = |path| folder(path).split('/').filter(|part| is_edition(part)).collect::<BTreeSet<_>>();
         let is_joint = |path: &str| {
             self.joint.iter().any(|at| path.strip_prefix(at.as_str()).is_some_and(|rest| rest.starts_with('/')))
         };
@@ -152,11 +151,22 @@ impl Roots {
         !is_one || !editions(target).is_subset(&editions(file))
     }
 
+    /// True if a file of a language or version would lead to another one, so that not even a move is a reason.
+    pub(super) fn are_other_editions(file: &str, target: &str) -> bool {
+        let own = editions(file);
+        !own.is_empty() && !editions(target).is_subset(&own)
+    }
+
     /// The folder of the nearest site around a path, below the workspace.
     fn site<'p>(&self, path: &'p str) -> Option<&'p str> {
         let folders = std::iter::successors(Some(folder(path)), |at| Some(folder(at)));
         folders.take_while(|at| !at.is_empty()).find(|at| self.sites.contains_key(*at))
     }
+}
+
+/// The languages and versions in a path.
+fn editions(path: &str) -> BTreeSet<&str> {
+    folder(path).split('/').filter(|part| is_edition(part)).collect()
 }
 
 fn under(folder: &str, name: &str) -> String {

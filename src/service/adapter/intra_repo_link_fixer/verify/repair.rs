@@ -214,6 +214,9 @@ impl Reasons {
             ends.retain(|end| self.is_known(&end.path));
             match ends.as_slice() {
                 [] => {}
+                _ if repair == Repair::Moved && root::are_other_editions(file, &hit.path) => {
+                    return Ok(Err("its new target is of another language or version".to_owned()));
+                }
                 _ if repair == Repair::Content && root::are_apart(tree, file, &hit.path) => {
                     return Ok(Err("its new target is of another documentation".to_owned()));
                 }
@@ -261,8 +264,9 @@ impl Reasons {
                 right.push(end.clone());
             }
         }
-        right.retain(|end: &Hit| self.is_known(&end.path));
-        ends.retain(|end| self.is_known(&end.path));
+        let may_be = |end: &Hit| self.is_known(&end.path) && !root::are_other_editions(file, &end.path);
+        right.retain(may_be);
+        ends.retain(may_be);
         let is_explained = is_only(&right, hit) || (right.is_empty() && before.page.is_none() && is_only(&ends, hit));
         let is_asked = !old.written.is_empty() && tree.params.repairs(Repair::Moved);
         Ok((is_explained && is_asked).then_some(Repair::Moved).ok_or_else(|| "its target was right".to_owned()))

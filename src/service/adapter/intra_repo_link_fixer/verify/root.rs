@@ -46,14 +46,6 @@ pub(super) trait Surroundings {
 /// True if a name or a content is no reason for a link from a file to a target: it belongs to another documentation, language or
 /// version.
 pub(super) fn are_apart(around: &dyn Surroundings, file: &str, target: &str) -> bool {
-    let editions = |path: &str| {
-        let parts: Vec<&str> = path.split('/').collect();
-        parts[..parts.len() - 1]
-            .iter()
-            .filter(|part| EDITION.is_match(part))
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-    };
     let own = editions(file);
     let folders = around.joint().iter().filter_map(|folder| joined("", folder)).filter(|folder| !folder.is_empty());
     let folders: Vec<String> = folders.map(|folder| folder + "/").collect();
@@ -62,6 +54,18 @@ pub(super) fn are_apart(around: &dyn Surroundings, file: &str, target: &str) -> 
     let is_one =
         is_loose || is_joint(file) && is_joint(target) || documentation(around, file) == documentation(around, target);
     !is_one || editions(target).iter().any(|edition| !own.contains(edition))
+}
+
+/// True if a file of a language or version would lead to another one, for which not even a move is a reason.
+pub(super) fn are_other_editions(file: &str, target: &str) -> bool {
+    let own = editions(file);
+    !own.is_empty() && editions(target).iter().any(|edition| !own.contains(edition))
+}
+
+/// The folders of a language or version on the way to a file.
+fn editions(path: &str) -> Vec<&str> {
+    let (folders, _) = path.rsplit_once('/').unwrap_or_default();
+    folders.split('/').filter(|part| EDITION.is_match(part)).collect()
 }
 
 /// The folder of the nearest site of a file, below the workspace.

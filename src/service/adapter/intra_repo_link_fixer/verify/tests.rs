@@ -274,6 +274,11 @@ fn a_name_is_no_reason_beyond_a_documentation_or_in_a_shallow_clone() {
     far("docs/de/x/the_plan.md", "x/the_plan.md").repaired("name");
     far("docs/en/the_plan.md", "../en/the_plan.md").fails(&["repairs_explained"]);
     far("src/the_plan.md", "../../src/the_plan.md").fails(&["repairs_explained"]);
+    let moved = |from, to| far("docs/en/the_plan.md", "../en/the_plan.md").renamed(from, to);
+    moved("docs/de/gone/the_plan.md", "docs/en/the_plan.md").fails(&["repairs_explained"]);
+    let left = case(&[("docs/de/a.md", "[x](b/#t)"), ("docs/de/b/index.md", ""), ("docs/en/b.md", "# T")]);
+    let left = left.edit("docs/de/a.md", "[x](../en/b.md#t)").renamed("docs/b/index.md", "docs/en/b.md");
+    left.renamed("docs/a.md", "docs/de/a.md").fails(&["repairs_explained"]);
 }
 
 #[test]

@@ -148,11 +148,12 @@ impl<'a> Tree<'a> {
     /// The target of a place, or the file that its site shows in its place.
     fn hit_or_stand_in(&self, local: &Local) -> Result<Option<Hit>, Error> {
         let hit = self.hit(local)?;
-        if hit.as_ref().is_some_and(|hit| hit.sight != Sight::Elsewhere) {
+        let is_whole = |hit: &Hit| hit.page.is_some() || hit.sight == Sight::Linked;
+        if hit.as_ref().is_some_and(is_whole) {
             return Ok(hit);
         }
         for path in local.paths.iter().flat_map(|path| stand_ins(self, path)) {
-            if let Some(other) = self.at(&path, local.is_folder)?.filter(|other| other.sight != Sight::Elsewhere) {
+            if let Some(other) = self.at(&path, local.is_folder)?.filter(is_whole) {
                 return Ok(Some(other));
             }
         }
