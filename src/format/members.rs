@@ -14,7 +14,7 @@ pub struct Member {
     pub value: Literal,
 }
 
-/// The value of a member, as far as it is written out.
+/// The literal value of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Literal {
     /// A text.

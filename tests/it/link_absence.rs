@@ -152,7 +152,7 @@ fn an_ignored_page_is_not_judged_by_its_anchors() {
     assert_eq!(findings, [("ignored".to_owned(), "dist/api.md#usag".to_owned())]);
 }
 
-/// A move that a shallow clone does not know is no evidence that there was none.
+/// A shallow clone may not know a move, so a missing move is not evidence.
 #[test]
 fn a_name_alone_is_no_reason_in_a_shallow_clone() {
     let words = "some words of the plan\n".repeat(9);

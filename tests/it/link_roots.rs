@@ -122,7 +122,7 @@ fn a_name_is_no_reason_to_leave_a_documentation() {
     }
 }
 
-/// History is evidence across documentations.
+/// A move in the history is evidence across documentations.
 #[test]
 fn a_move_to_another_documentation_is_followed() {
     let site = site(&[("docs/a.md", "[b](b.md)\n"), ("docs/b.md", &"some words of it\n".repeat(9))]);

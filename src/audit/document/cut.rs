@@ -1,4 +1,4 @@
-//! The places in which two texts may differ, and the ones in which they do.
+//! The places where two texts may differ, and those where they do.
 
 use super::Document;
 

@@ -95,7 +95,7 @@ fn tokens(document: &Document) -> Vec<Token<'_>> {
     tokens
 }
 
-/// The comments in a part of a text that has no keys and scalars.
+/// The comments in a part of a text without keys and scalars.
 pub(super) fn comments(syntax: Syntax, text: &str, gap: Range<usize>) -> Vec<Range<usize>> {
     let (mut found, mut at) = (Vec::new(), gap.start);
     let is_json = matches!(syntax, Syntax::Json | Syntax::Jsonc | Syntax::Json5);

@@ -69,7 +69,7 @@ struct Row {
     range: Range<usize>,
 }
 
-/// The line end of a file; none if it has no lines that end.
+/// The line end of a file; none if no line has one.
 fn of_file(part: &FilePatch, before: &[u8]) -> Result<Option<LineEnd>, Error> {
     let mut found: Option<LineEnd> = None;
     for (at, line) in before.split_inclusive(|byte| *byte == b'\n').enumerate() {

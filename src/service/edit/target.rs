@@ -58,7 +58,7 @@ pub(super) fn locate(document: &Document<'_>, edit: &Edit, wanted: &Wanted<'_>) 
     }
 }
 
-/// The error for a present text that stands on the line, but outside of everything that an edit can change; none if it does not.
+/// The error for a text that stands on the line where no edit can change it; none if it does not stand there.
 fn out_of_reach(document: &Document<'_>, edit: &Edit, wanted: &Wanted<'_>, line: u64) -> Option<Error> {
     let (old, text) = (wanted.old?, document.line_text(line)?);
     let start = text.as_ptr() as usize - document.text.as_ptr() as usize;

@@ -268,7 +268,7 @@ fn a_computed_text_is_not_looked_for_elsewhere() {
     twice("a.jsx", "<A title={t(\"Save\")} />;", "<B title=\"Save\" />;", prop);
     let import = ("update_import", json!({"old": "./b", "new": "./c"}));
     twice("a.js", "const b = require(\"./b\" + c);", "import \"./b\";", import);
-    // The name of a tag and a part of another class are no target that stands there.
+    // The name of a tag, or part of another class, is not a target.
     let (page, params) =
         ("<a class=\"b\">x</a>\n<p class=\"a\">x</p>\n", json!({"line": 1, "old": "a", "new": "z", "relocate": true}));
     assert_eq!(run("a.html", page, "update_class_name", params).unwrap(), page.replace("\"a\"", "\"z\""));

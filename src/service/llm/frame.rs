@@ -89,7 +89,7 @@ fn lines(frame: &Frame) -> impl Iterator<Item = Frame> {
     frame.data.lines().map(|line| Frame { event: frame.event.clone(), data: line.to_owned() })
 }
 
-/// The events of what came as one: some servers leave the empty line between events out.
+/// Splits events that arrive as one, because some servers omit the empty line between events.
 fn events(frame: Frame) -> Vec<Frame> {
     let is_several = frame.data.contains('\n') && frame.json().is_err() && lines(&frame).all(|line| is_whole(&line));
     if is_several { lines(&frame).collect() } else { vec![frame] }

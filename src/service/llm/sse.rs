@@ -55,7 +55,7 @@ impl Sse {
         self.push(b"\n\n", out)
     }
 
-    /// True if an event has begun. Comments are no events.
+    /// True if an event has begun. Comments are not events.
     pub(super) fn is_inside(&self) -> bool {
         self.has_data || !matches!(self.line.first(), None | Some(b':'))
     }

@@ -175,7 +175,7 @@ impl Orchestrator for Wire {
     }
 }
 
-/// The first byte of an answer that is no white space, and the answer from there on.
+/// The first byte of an answer that is not white space, and the answer from there on.
 fn begun(received: Received) -> Result<(Option<u8>, Received), Error> {
     let Received { status, headers, mut body } = received;
     let mut first = [b' '];

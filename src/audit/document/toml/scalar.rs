@@ -145,7 +145,7 @@ fn is_digits(text: &str, is_digit: impl Fn(u8) -> bool) -> bool {
     text.split('_').all(|part| !part.is_empty() && part.bytes().all(&is_digit))
 }
 
-/// A number; none if the word is none, and an error if it can't be represented.
+/// A number; none if the word is not a number, and an error if the number can't be represented.
 fn number(word: &str) -> Result<Option<Number>, String> {
     let beyond = || format!("`{word}` is a number that can't be represented");
     for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {

@@ -30,7 +30,7 @@ pub(super) struct Params {
     pub(super) choose: BTreeMap<String, String>,
     /// Broken links that may stay so.
     pub(super) allow_broken: Vec<Allowed>,
-    /// The treatment of other broken links that no repair is certain for.
+    /// The treatment of other broken links without a certain repair.
     pub(super) unresolved: Unresolved,
     /// The treatment of a file that can't be read.
     pub(super) on_skip: OnSkip,
@@ -75,7 +75,7 @@ impl Dialect {
     }
 }
 
-/// The treatment of broken links that no repair is certain for.
+/// The treatment of broken links without a certain repair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Unresolved {

@@ -24,7 +24,7 @@ pub(super) enum Break {
     File,
     /// The target has no such anchor.
     Anchor,
-    /// The target may have no such anchor: some of its anchors are unknown.
+    /// Some anchors of the target are unknown, and this one may be among them.
     Unsure,
     /// The target has fewer lines.
     Line,
@@ -100,7 +100,7 @@ pub(super) type Look<'a> = &'a (dyn Fn(&str, bool) -> Result<Arc<Facts>, Error> 
 /// Tells of a path that the tree does not list: true for a folder, false for another entry, none if nothing is there.
 pub(super) type OnDisk<'a> = &'a (dyn Fn(&str) -> Option<bool> + Sync);
 
-/// Tells of a path that is not there whether the ignore files cover it.
+/// True if an ignore file covers a missing path.
 pub(super) type Covers<'a> = &'a (dyn Fn(&str) -> bool + Sync);
 
 /// The tree, and the rules by which links lead to its files.

@@ -136,7 +136,7 @@ impl Roots {
         })
     }
 
-    /// True if a file is in another root than one that a link to it stands in, so that its name or content is no reason for the link.
+    /// True if two files belong to different roots. A name or content is not evidence across roots.
     pub(super) fn are_apart(&self, file: &str, target: &str) -> bool {
         let is_joint = |path: &str| {
             self.joint.iter().any(|at| path.strip_prefix(at.as_str()).is_some_and(|rest| rest.starts_with('/')))
@@ -151,7 +151,7 @@ impl Roots {
         !is_one || !editions(target).is_subset(&editions(file))
     }
 
-    /// True if a file of a language or version would lead to another one, so that not even a move is a reason.
+    /// True if a link would lead from one language or version to another. A move is not evidence for that.
     pub(super) fn are_other_editions(file: &str, target: &str) -> bool {
         let own = editions(file);
         !own.is_empty() && !editions(target).is_subset(&own)
@@ -191,7 +191,7 @@ fn value_of(text: &str, key: &str) -> Option<String> {
     Some(value.to_owned()).filter(|value| !value.is_empty())
 }
 
-/// The texts that are values of a key in JavaScript, as far as they are literals.
+/// The string literals that are values of a JavaScript key.
 fn literals(text: &str, key: &str) -> Vec<String> {
     let values = text.match_indices(key).filter_map(|(at, _)| {
         let before = text[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric() && c != '_');

@@ -1,4 +1,4 @@
-//! The rules by which the headings of a page get their anchors: a generator, and the settings of its site that matter.
+//! The anchor rules of a page: a generator, and the settings of its site that matter.
 
 use super::params::Dialect;
 

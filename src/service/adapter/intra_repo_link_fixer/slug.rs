@@ -27,14 +27,14 @@ static PRODUCT: LazyLock<Regex> = LazyLock::new(|| {
 /// Letters and decimal digits.
 static LETTER: LazyLock<Regex> = LazyLock::new(|| class(r"^[\p{L}\p{Nd}]"));
 
-/// Signs and white space of which VitePress makes hyphens.
+/// Signs and white space that VitePress replaces by hyphens.
 static SIGNS: LazyLock<Regex> = LazyLock::new(|| class(r#"[\s\u{feff}~`!@#$%^&*()\-_+=\[\]{}|\\;:"'“”‘’<>,.?/]+"#));
 
 fn class(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the pattern is valid")
 }
 
-/// The anchors of a page, as far as they are known.
+/// The known anchors of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Anchors {
     pub(super) known: Vec<String>,

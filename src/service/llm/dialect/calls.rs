@@ -260,7 +260,7 @@ mod tests {
 
     use super::*;
 
-    /// The ways in which servers number the pieces of calls that come one after the other.
+    /// The ways servers number the pieces of consecutive calls.
     type Numbering = fn(call: usize, piece: usize) -> (Option<u64>, String);
 
     const NUMBERINGS: [Numbering; 6] = [

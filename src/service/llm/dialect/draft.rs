@@ -78,7 +78,7 @@ impl Draft {
         bounded(self.calls.take_whole(call)?)
     }
 
-    /// Takes the whole reply, of which pieces may have come before. It has to repeat them.
+    /// Takes the whole reply. It has to repeat the pieces that came before.
     pub(super) fn complete(&mut self, whole: Draft) -> Result<(), Error> {
         self.whole_reasoning(&whole.reasoning)?;
         if self.text.is_empty() {

@@ -81,7 +81,7 @@ impl Dialect for Ollama {
                 output_tokens: body["eval_count"].as_u64(),
             });
             draft.finish(&body["done_reason"])?;
-            // Old versions give no reason.
+            // Old versions omit the reason.
             if !holds(&body["done_reason"]) {
                 draft.finish(&json!("stop"))?;
             }

@@ -90,7 +90,7 @@ const KNOWN: [&str; 9] = [
     "usage",
 ];
 
-/// Fields of a message that have no place beside it.
+/// Fields of a message that must not stand beside it.
 const STRAY: [&str; 4] = ["content", "function_call", "refusal", "tool_calls"];
 
 /// Fields with which other protocols write replies.

@@ -13,7 +13,7 @@ use format::{
     members::{Literal, Member, members},
 };
 
-/// Reads a file as text; none if it is not there, or is none.
+/// Reads a text file; none if it is missing or not UTF-8.
 pub(super) type Read<'a> = &'a dyn Fn(&str) -> Result<Option<String>, Error>;
 
 /// The generator whose configuration a file is, by its name.
@@ -40,7 +40,7 @@ pub(super) struct Found {
 
 const PROGRAMS: &[&str] = &["js", "ts", "mjs", "cjs", "mts", "cts"];
 
-/// Extensions of Python-Markdown that give no meaning to signs in headings.
+/// Python-Markdown extensions that leave signs in headings alone.
 const HARMLESS: &[&str] = &[
     "abbr",
     "admonition",
@@ -154,7 +154,7 @@ fn is_of_hugo(value: &Value) -> bool {
         || at(value, &["markup", "goldmark"]).is_some()
 }
 
-/// The value at keys, of which case does not count.
+/// The value at keys, in any letter case.
 fn at<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v Value> {
     keys.iter().try_fold(value, |value, key| {
         value.as_object()?.iter().find(|(name, _)| name.eq_ignore_ascii_case(key)).map(|(_, value)| value)
@@ -176,7 +176,7 @@ impl Site {
         self.scheme.doubt.get_or_insert_with(|| what.to_owned());
     }
 
-    /// A configuration that is no data: every page below it is in doubt.
+    /// Doubts every page below a configuration that can't be read as data.
     fn unread(&mut self, path: &str) {
         self.root(".");
         self.doubt(&format!("`{}` can't be read as data", name(path)));

@@ -30,7 +30,7 @@ fn proposed(source: &str, dialect: Dialect) -> Read {
     (page.anchors, page.doubt.is_some())
 }
 
-/// The pages of which a reader knows every anchor, by percent.
+/// The share of pages whose anchors a reader knows completely, in percent.
 #[track_caller]
 fn check(dialect: Dialect, pages: &[Rendered], read: fn(&str, Dialect) -> Read) -> usize {
     let mut certain = 0;

@@ -26,7 +26,7 @@ pub(super) struct Ground<'a> {
     underlines: BTreeSet<usize>,
     /// The last line of data at the beginning of the page.
     matter: usize,
-    /// True if a fence is no fence to all.
+    /// True if generators disagree about a code fence.
     is_unclear: bool,
     /// The depth of open elements of HTML before each line that changes it.
     elements: BTreeMap<usize, i64>,

@@ -43,8 +43,7 @@ pub(super) trait Surroundings {
     fn is_folder(&self, path: &str) -> bool;
 }
 
-/// True if a name or a content is no reason for a link from a file to a target: it belongs to another documentation, language or
-/// version.
+/// True if a target belongs to another documentation, language or version. A name or content is not evidence for a link to it.
 pub(super) fn are_apart(around: &dyn Surroundings, file: &str, target: &str) -> bool {
     let own = editions(file);
     let folders = around.joint().iter().filter_map(|folder| joined("", folder)).filter(|folder| !folder.is_empty());
@@ -56,7 +55,7 @@ pub(super) fn are_apart(around: &dyn Surroundings, file: &str, target: &str) -> 
     !is_one || editions(target).iter().any(|edition| !own.contains(edition))
 }
 
-/// True if a file of a language or version would lead to another one, for which not even a move is a reason.
+/// True if a link would lead from one language or version to another. A move is not evidence for that.
 pub(super) fn are_other_editions(file: &str, target: &str) -> bool {
     let own = editions(file);
     !own.is_empty() && editions(target).iter().any(|edition| !own.contains(edition))
@@ -96,7 +95,7 @@ pub(super) fn sites(files: &BTreeSet<String>) -> BTreeMap<String, String> {
     found
 }
 
-/// The paths of which a site shows the first one that exists where a page of a translation is missing.
+/// The pages that may replace a missing page of a translation. The site shows the first that exists.
 pub(super) fn stand_ins(around: &dyn Surroundings, path: &str) -> Vec<String> {
     let parts: Vec<&str> = path.split('/').collect();
     let mut found = Vec::new();
@@ -150,7 +149,7 @@ fn main_of(around: &dyn Surroundings, site: &str, language: &str) -> Option<Stri
     (main != language && around.is_folder(&below(site, &format!("content/{main}")))).then_some(main)
 }
 
-/// The paths of which a file below `i18n/LANGUAGE` of Docusaurus is the translation.
+/// The original pages of a translation below Docusaurus's `i18n/LANGUAGE`.
 fn translated(around: &dyn Surroundings, site: &str, parts: &[&str]) -> Vec<String> {
     let Some(name) = around.sites().get(site).filter(|name| name.starts_with("docusaurus")) else {
         return Vec::new();

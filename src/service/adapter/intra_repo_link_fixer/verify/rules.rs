@@ -1,4 +1,4 @@
-//! The rules by which a renderer gives headings their anchors.
+//! The anchor rules of a renderer.
 
 use super::super::params::Dialect;
 

@@ -129,7 +129,7 @@ fn is_of_hugo(value: &Value) -> bool {
     ["baseURL", "languageCode", "contentDir", "markup.goldmark"].iter().any(|path| find(value, path).is_some())
 }
 
-/// The value at names, of which case does not count.
+/// The value at names, in any letter case.
 fn find<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     let mut at = value;
     for name in path.split('.') {

@@ -48,7 +48,7 @@ pub(super) fn has_emoji(text: &str) -> bool {
     false
 }
 
-/// True for signs of marks that are no marks to CommonMark, and may be some to Python-Markdown.
+/// True if a text holds signs that Python-Markdown may read as marks and CommonMark does not.
 pub(super) fn has_loose_marks(text: &str) -> bool {
     let (mut before, mut rest) = (' ', text.chars());
     while let Some(sign) = rest.next() {

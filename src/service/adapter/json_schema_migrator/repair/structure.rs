@@ -1,4 +1,4 @@
-//! Fixes at pointers, whatever the schema says: remove, rename, move, set, wrap, and maps of values.
+//! Applies the fixes at JSON Pointers, regardless of the schema: remove, rename, move, set, wrap, and value maps.
 //!
 //! The parameters are free of contradictions, so that the fixes of one kind do not meet. A fix that can't be made in a file
 //! makes the file one that can't be repaired.
