@@ -71,6 +71,23 @@ fn a_folder_without_a_page_shows_that_of_the_main_language() {
     assert_eq!(String::from_utf8_lossy(&site.read("docs/de/docs/a.md")), page);
 }
 
+#[test]
+fn a_translation_without_a_configuration_has_the_rules_of_its_sibling() {
+    let page = "# \u{dc}ber uns { #about }\n\n[a](#about) [b](#uber-uns)\n";
+    let site = site(&[
+        ("docs/en/mkdocs.yml", "markdown_extensions: [attr_list]\n"),
+        ("docs/en/docs/a.md", "# About { #about }\n"),
+        ("docs/de/docs/a.md", page),
+    ]);
+    let (broken, left) = repaired(&site);
+    assert_eq!(
+        (broken, left.len()),
+        (json!(1), 1),
+        "the anchor of the text is not one beside that of the braces: {left:?}"
+    );
+    assert_eq!(String::from_utf8_lossy(&site.read("docs/de/docs/a.md")), page);
+}
+
 /// Without a sign that one documentation stands in for another, a missing page is missing.
 #[test]
 fn only_translations_of_a_known_site_fall_back() {

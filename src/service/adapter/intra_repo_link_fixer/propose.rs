@@ -49,7 +49,9 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     let params = Params::parse(&input.params)?;
     let deadline = Deadline::begin(input, "resolving the links");
     let (tree, files) = tree(ctx)?;
-    let sites = sites(ctx, params.anchors, &files, &|| deadline.check(ctx))?;
+    let mut sites = sites(ctx, params.anchors, &files, &|| deadline.check(ctx))?;
+    let roots = Roots::new(&tree, &params.site_root, &|path| text_of(ctx, path));
+    sites.lend(roots.alike());
     let mut survey = survey(ctx, input, looked_at, |source| {
         let Some(kind) = Kind::of(source.path) else { return Ok(Look::Skip("it is no page")) };
         let manner = (&params, sites.scheme(source.path));
@@ -67,7 +69,6 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     let on_disk = |path: &str| on_disk(ctx, path);
     let ignored = ctx.view.workspace().ignore_files();
     let covers = |path: &str| RepoPath::parse(path).is_ok_and(|path| ignored.cover(&path));
-    let roots = Roots::new(&tree, &params.site_root, &|path| text_of(ctx, path));
     let rules = Rules { tree: &tree, roots: &roots, params: &params, look: &look, on_disk: &on_disk, covers: &covers };
     let fixer = Fixer { ctx, deadline, rules };
     let mut results = fixer.results(&survey.files)?;
@@ -103,8 +104,8 @@ fn tree(ctx: &Context<'_>) -> Result<(Tree, Vec<RepoPath>), Error> {
 
 /// The text of a configuration file.
 fn text_of(ctx: &Context<'_>, path: &str) -> Option<String> {
-    let content = ctx.view.read_within(&RepoPath::parse(path).ok()?, LARGEST).ok()??;
-    String::from_utf8(content.bytes.to_vec()).ok()
+    let content = ctx.view.read_within(&RepoPath::parse(path).ok()?, LONGEST_SETTINGS).ok()??;
+    String::from_utf8(content.into_bytes()).ok()
 }
 
 /// Tells of a path on the disk: true for a folder.

@@ -5,13 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     reference::{folder, joined, name},
+    site::config::{Kind, base},
     tree::Tree,
 };
 
-/// Beginnings of the names of files that configure a documentation site, in its folder.
-const CONFIGURATIONS: &[&str] = &["mkdocs.y", "book.toml", "docusaurus.config.", "hugo.", "astro.config."];
-/// The folder of a site that holds its configuration.
-const VITEPRESS: &str = ".vitepress";
 /// The plugins of Docusaurus with pages, each with the folder of the pages that it translates.
 const PLUGINS: &[(&str, &str)] = &[
     ("docusaurus-plugin-content-docs", "docs"),
@@ -23,9 +20,11 @@ const PLUGINS: &[(&str, &str)] = &[
 #[derive(Debug, Default)]
 pub(super) struct Roots {
     /// The folders of sites, each with its configuration.
-    sites: BTreeMap<String, String>,
+    sites: BTreeMap<String, (Kind, String)>,
     /// Folders that the parameters join to one site.
     joint: Vec<String>,
+    /// Folders without a configuration, each with that of a site that they are made like.
+    alike: Vec<(String, String)>,
     /// Folders of translations, each with the folder whose pages stand in for its missing ones.
     fallbacks: Vec<(String, String)>,
 }
@@ -40,21 +39,19 @@ impl Roots {
         let joint = site_root.iter().filter_map(|folder| joined("", folder)).filter(|folder| !folder.is_empty());
         let mut roots = Roots { joint: joint.collect(), ..Roots::default() };
         for path in tree.paths() {
-            let (site, file) = (folder(path), name(path));
-            let is_old_hugo = file == "config.toml" && tree.has_folder(&under(site, "content"));
-            if name(site) == VITEPRESS && file.starts_with("config.") {
-                roots.sites.insert(folder(site).to_owned(), path.to_owned());
-            } else if is_old_hugo || CONFIGURATIONS.iter().any(|begin| file.starts_with(begin)) {
-                roots.sites.insert(site.to_owned(), path.to_owned());
+            let Some(kind) = Kind::of(path) else { continue };
+            let site = base(kind, path);
+            if kind != Kind::MaybeHugo || tree.has_folder(&under(&site, "content")) {
+                roots.sites.insert(site, (kind, path.to_owned()));
             }
         }
-        for (site, path) in roots.sites.clone() {
-            let text = read(&path).unwrap_or_default();
-            match name(&path) {
-                file if file.starts_with("mkdocs.y") => roots.mkdocs(tree, (&site, &text), read),
-                file if file.starts_with("docusaurus.") => roots.docusaurus(tree, &site, &text),
-                file if file.starts_with("hugo.") || file == "config.toml" => roots.hugo(tree, &site, &text),
-                _ => {}
+        for (site, (kind, path)) in roots.sites.clone() {
+            let text = || read(&path).unwrap_or_default();
+            match kind {
+                Kind::Mkdocs => roots.mkdocs(tree, (&site, &text()), read),
+                Kind::Docusaurus => roots.docusaurus(tree, &site, &text()),
+                Kind::Hugo | Kind::MaybeHugo => roots.hugo(tree, &site, &text()),
+                Kind::Mdbook | Kind::Vitepress | Kind::Astro => {}
             }
         }
         roots
@@ -64,11 +61,11 @@ impl Roots {
     /// has one and inherits none.
     fn mkdocs(&mut self, tree: &Tree, (site, text): (&str, &str), read: ReadText<'_>) {
         let inherited = value_of(text, "INHERIT").and_then(|base| joined(site, &base));
-        let base = inherited.map(|base| folder(&base).to_owned());
+        let main = inherited.map(|base| folder(&base).to_owned());
         if !is_edition(name(site)) {
             return;
         }
-        if let Some(base) = base.filter(|base| base != site && is_edition(name(base))) {
+        if let Some(base) = main.filter(|base| base != site && is_edition(name(base))) {
             self.fallbacks.push((site.to_owned(), base));
             return;
         }
@@ -76,12 +73,14 @@ impl Roots {
         let siblings = tree.folders_of(folder(site)).into_iter().filter(|other| is_edition(name(other)));
         let (others, alike): (Vec<_>, Vec<_>) = siblings.partition(|other| self.sites.contains_key(other));
         let inherits = |site: &String| {
-            let text = self.sites.get(site).and_then(|path| read(path));
+            let text = self.sites.get(site).and_then(|(_, path)| read(path));
             text.is_some_and(|text| value_of(&text, "INHERIT").is_some())
         };
         if others.iter().filter(|other| !inherits(other)).count() == 1 {
             let alike = alike.into_iter().filter(|other| tree.has_folder(&under(other, &pages)));
-            self.fallbacks.extend(alike.map(|other| (other, site.to_owned())));
+            let alike: Vec<_> = alike.map(|other| (other, site.to_owned())).collect();
+            self.fallbacks.extend(alike.iter().cloned());
+            self.alike.extend(alike);
         }
     }
 
@@ -126,6 +125,11 @@ impl Roots {
                 self.fallbacks.extend(all.into_iter().map(|to| (version.clone(), to)));
             }
         }
+    }
+
+    /// Folders without a configuration, each with that of a site that they are made like.
+    pub(super) fn alike(&self) -> &[(String, String)] {
+        &self.alike
     }
 
     /// The places that may stand in for a missing one of a translation, in order.

@@ -1,6 +1,6 @@
 //! The sites of a tree: the pages that a generator renders, and its settings for anchors. A configuration is read as data.
 
-mod config;
+pub(super) mod config;
 
 use super::{
     params::Dialect,
@@ -63,6 +63,24 @@ impl Sites {
             }
         }
         Ok(Sites { sites, ..Sites::single(Dialect::Auto) })
+    }
+
+    /// Gives folders without a site the rules of those that they are made like.
+    pub(super) fn lend(&mut self, alike: &[(String, String)]) {
+        let rest = |root: &str, folder: &str| {
+            let rest = root.strip_prefix(folder)?;
+            (rest.is_empty() || rest.starts_with('/')).then(|| rest.to_owned())
+        };
+        for (from, to) in alike {
+            if self.sites.iter().all(|site| rest(&site.root, from).is_none()) {
+                let own = self
+                    .sites
+                    .iter()
+                    .filter_map(|site| Some(Site { root: format!("{from}{}", rest(&site.root, to)?), ..site.clone() }));
+                let own: Vec<Site> = own.collect();
+                self.sites.extend(own);
+            }
+        }
     }
 
     /// The rules for a page: those of the nearest site.

@@ -23,10 +23,13 @@ mod slug;
 mod tally;
 mod tree;
 
+use std::collections::BTreeSet;
+
 use self::{
     document::{Document, Found, Manner},
     format::Format,
     repair::{Changed, Reasons},
+    root::Configured,
     site::Sites,
     tally::{ANCHORS_EXIST, GOOD_LINKS_KEPT, REPAIRS_EXPLAINED, TARGETS_EXIST, Tally},
     tree::{Judged, Read, Tree, When},
@@ -107,7 +110,12 @@ fn sites(ctx: &Context<'_>, dialect: Dialect) -> Result<Sites, Error> {
         Dialect::Auto => ctx.view.list(&Globs::parse(&["**"])?, ctx.threads)?.paths,
         _ => Vec::new(),
     };
-    Sites::of(dialect, &files, &texts)
+    let mut sites = Sites::of(dialect, &files, &texts)?;
+    let files: BTreeSet<String> = files.iter().map(ToString::to_string).collect();
+    let text = |path: &str| RepoPath::parse(path).ok().as_ref().and_then(texts).unwrap_or_default();
+    let around = Configured { sites: root::sites(&files), files: &files, text: &text };
+    sites.extend(&root::alike(&around, &files));
+    Ok(sites)
 }
 
 /// A failure if the record has other rules for anchors than the tree.

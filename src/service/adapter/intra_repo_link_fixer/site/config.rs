@@ -18,7 +18,7 @@ pub(super) type Read<'a> = &'a dyn Fn(&str) -> Result<Option<String>, Error>;
 
 /// The generator whose configuration a file is, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in super::super) enum Kind {
     Mkdocs,
     Mdbook,
     Hugo,
@@ -61,7 +61,7 @@ const HARMLESS: &[&str] = &[
 const PREPROCESSORS: &[&str] = &["admonish", "index", "links", "mermaid", "toc"];
 
 impl Kind {
-    pub(super) fn of(path: &str) -> Option<Kind> {
+    pub(in super::super) fn of(path: &str) -> Option<Kind> {
         let file = name(path);
         let program = |stem: &str| {
             let end = file.strip_prefix(stem).and_then(|rest| rest.strip_prefix('.'));
@@ -138,7 +138,7 @@ pub(super) fn read(kind: Kind, path: &str, read: Read<'_>, pulse: Pulse<'_>) -> 
 }
 
 /// The folder that paths in a configuration begin at.
-fn base(kind: Kind, path: &str) -> String {
+pub(in super::super) fn base(kind: Kind, path: &str) -> String {
     let own = folder(path);
     let base = match kind {
         Kind::Vitepress if name(own) == "config" => folder(folder(own)),

@@ -8,14 +8,12 @@ use std::{
 
 use regex::Regex;
 
-use super::aim::joined;
+use super::{aim::joined, rules::Tool, site::tool};
+use base::path::RepoPath;
 
 /// A folder of one language or version.
 static EDITION: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^(?:[a-z]{2}(?:[-_][A-Za-z]{2,4})?|(?:version-|v)?\d[^A-Za-z]*)$"));
-/// A configuration file of a site, by its path below the site's folder.
-static SITE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^(?:mkdocs\.y.*|book\.toml|(?:docusaurus\.|astro\.|\.vitepress/)config\..*|hugo\..*)$"));
 /// The folder of a translated plugin of Docusaurus, with its instance.
 static PLUGIN: LazyLock<Regex> = LazyLock::new(|| pattern(r"^docusaurus-plugin-content-(docs|blog|pages)(?:-(.+))?$"));
 /// The configuration that another one of MkDocs begins with.
@@ -33,14 +31,40 @@ fn pattern(text: &str) -> Regex {
 
 /// The files around a path.
 pub(super) trait Surroundings {
-    /// The folders of sites, each with the name of its configuration.
-    fn sites(&self) -> &BTreeMap<String, String>;
+    /// The folders of sites, each with its configuration.
+    fn sites(&self) -> &BTreeMap<String, (Tool, String)>;
     /// The text of a file.
     fn text(&self, path: &str) -> String;
     /// The folders that the parameters join to one site.
     fn joint(&self) -> &[String];
     /// True for a folder with entries.
     fn is_folder(&self, path: &str) -> bool;
+}
+
+/// The files around a path by a list of them.
+pub(super) struct Configured<'a> {
+    pub(super) sites: BTreeMap<String, (Tool, String)>,
+    pub(super) files: &'a BTreeSet<String>,
+    pub(super) text: &'a dyn Fn(&str) -> String,
+}
+
+impl Surroundings for Configured<'_> {
+    fn sites(&self) -> &BTreeMap<String, (Tool, String)> {
+        &self.sites
+    }
+
+    fn text(&self, path: &str) -> String {
+        (self.text)(path)
+    }
+
+    fn joint(&self) -> &[String] {
+        &[]
+    }
+
+    fn is_folder(&self, path: &str) -> bool {
+        let begin = below(path, "");
+        self.files.range(begin.clone()..).next().is_some_and(|file| file.starts_with(&begin))
+    }
 }
 
 /// True if a target belongs to another documentation, language or version. A name or content is not evidence for a link to it.
@@ -77,22 +101,30 @@ fn documentation<'p>(around: &dyn Surroundings, path: &'p str) -> &'p str {
     nearest(around, path).or_else(|| Some(path.split_once('/')?.0)).unwrap_or_default()
 }
 
-/// The folders of sites among some files, each with the name of its configuration.
-pub(super) fn sites(files: &BTreeSet<String>) -> BTreeMap<String, String> {
+/// The folders of sites among some files, each with its configuration.
+pub(super) fn sites(files: &BTreeSet<String>) -> BTreeMap<String, (Tool, String)> {
     let mut found = BTreeMap::new();
     for path in files {
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let (folder, name) = match folder.strip_suffix(".vitepress") {
-            Some(above) => (above.trim_end_matches('/'), format!(".vitepress/{name}")),
-            None => (folder, name.to_owned()),
-        };
-        let content = below(folder, "content/");
+        let Some((tool, folder)) = RepoPath::parse(path).ok().as_ref().and_then(tool) else { continue };
+        let content = below(&folder, "content/");
         let has_content = || files.range(content.clone()..).next().is_some_and(|path| path.starts_with(&content));
-        if SITE.is_match(&name) || name == "config.toml" && has_content() {
-            found.entry(folder.to_owned()).or_insert(name);
+        if tool != Tool::HugoOrOther || has_content() {
+            found.insert(folder, (tool, path.clone()));
         }
     }
     found
+}
+
+/// The folders of languages without a site, each with that of the site that they are made like.
+pub(super) fn alike(around: &dyn Surroundings, files: &BTreeSet<String>) -> BTreeMap<String, String> {
+    let folders = files.iter().flat_map(|path| path.match_indices('/').map(|(at, _)| &path[..at]));
+    let folders: BTreeSet<&str> = folders.filter(|folder| !around.sites().contains_key(*folder)).collect();
+    let is_language = |folder: &&&str| EDITION.is_match(folder.rsplit('/').next().unwrap_or_default());
+    folders
+        .iter()
+        .filter(is_language)
+        .filter_map(|folder| Some(((*folder).to_owned(), inherited(around, folder)?)))
+        .collect()
 }
 
 /// The pages that may replace a missing page of a translation. The site shows the first that exists.
@@ -124,42 +156,40 @@ pub(super) fn stand_ins(around: &dyn Surroundings, path: &str) -> Vec<String> {
 fn inherited(around: &dyn Surroundings, site: &str) -> Option<String> {
     let is_language = |folder: &str| EDITION.is_match(folder.rsplit('/').next().unwrap_or_default());
     let above = |path: &str| path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
-    let Some(name) = around.sites().get(site) else {
-        let is_sibling = |other: &&String| above(other) == above(site) && is_language(other);
-        let inherits_none = |other: &&String| {
-            around.sites().get(*other).is_some_and(|name| !INHERIT.is_match(&around.text(&below(other, name))))
-        };
-        let mut siblings = around.sites().keys().filter(is_sibling).filter(inherits_none);
-        let only = siblings.next().filter(|_| siblings.next().is_none())?;
-        let name = around.sites().get(only).filter(|name| name.starts_with("mkdocs"))?;
-        let text = around.text(&below(only, name));
-        let pages = PAGES.captures(&text).and_then(|found| found.get(1)).map_or("docs", |pages| pages.as_str());
-        return around.is_folder(&below(site, pages)).then(|| only.clone());
-    };
-    let text = Some(name).filter(|name| name.starts_with("mkdocs")).map(|name| around.text(&below(site, name)))?;
-    let base = above(&joined(site, INHERIT.captures(&text)?.get(1)?.as_str())?);
-    (is_language(&base) && base != site).then_some(base)
+    if let Some(text) = of_tool(around, site, &[Tool::Mkdocs]) {
+        let base = above(&joined(site, INHERIT.captures(&text)?.get(1)?.as_str())?);
+        return (is_language(&base) && base != site).then_some(base);
+    }
+    let is_sibling = |other: &&String| above(other) == above(site) && is_language(other) && other.as_str() != site;
+    let inherits = |path: &str| INHERIT.is_match(&around.text(path));
+    let siblings = around.sites().iter().filter(|(other, (_, path))| is_sibling(other) && !inherits(path));
+    let [(only, _)] = siblings.collect::<Vec<_>>()[..] else { return None };
+    let text = of_tool(around, only, &[Tool::Mkdocs]).filter(|_| !around.sites().contains_key(site))?;
+    let pages = PAGES.captures(&text).and_then(|found| found.get(1)).map_or("docs", |pages| pages.as_str());
+    around.is_folder(&below(site, pages)).then(|| only.clone())
+}
+
+/// The text of a site's configuration, if it is one of these tools'.
+fn of_tool(around: &dyn Surroundings, site: &str, tools: &[Tool]) -> Option<String> {
+    let (tool, path) = around.sites().get(site)?;
+    tools.contains(tool).then(|| around.text(path))
 }
 
 /// The main language of a site of Hugo, if it is another one and has a folder.
 fn main_of(around: &dyn Surroundings, site: &str, language: &str) -> Option<String> {
-    let name = around.sites().get(site).filter(|name| name.starts_with("hugo.") || *name == "config.toml")?;
-    let text = around.text(&below(site, name));
+    let text = of_tool(around, site, &[Tool::Hugo, Tool::HugoOrOther])?;
     let main = MAIN.captures(&text).and_then(|found| found.get(1)).map_or("en", |main| main.as_str()).to_owned();
     (main != language && around.is_folder(&below(site, &format!("content/{main}")))).then_some(main)
 }
 
 /// The original pages of a translation below Docusaurus's `i18n/LANGUAGE`.
 fn translated(around: &dyn Surroundings, site: &str, parts: &[&str]) -> Vec<String> {
-    let Some(name) = around.sites().get(site).filter(|name| name.starts_with("docusaurus")) else {
-        return Vec::new();
-    };
+    let Some(text) = of_tool(around, site, &[Tool::Docusaurus]) else { return Vec::new() };
     let Some(plugin) = PLUGIN.captures(parts[0]) else { return Vec::new() };
     let instance = plugin.get(2).map(|instance| instance.as_str());
     let rest = |from: usize| parts[from..].join("/");
     match (&plugin[1], parts.get(1).copied().unwrap_or_default()) {
         ("docs", "current") => {
-            let text = around.text(&below(site, name));
             let folders = FOLDER.captures_iter(&text).filter_map(|found| joined(site, &found[1]));
             let own = below(site, instance.unwrap_or("docs"));
             folders.chain([own]).map(|folder| below(&folder, &rest(2))).collect()
@@ -181,36 +211,10 @@ fn below(folder: &str, name: &str) -> String {
 mod tests {
     use super::*;
 
-    struct Files(BTreeMap<String, String>);
-
-    impl Files {
-        fn of(files: &[(&str, &str)]) -> Self {
-            Files(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect())
-        }
-    }
-
-    impl Surroundings for (Files, BTreeMap<String, String>) {
-        fn sites(&self) -> &BTreeMap<String, String> {
-            &self.1
-        }
-
-        fn text(&self, path: &str) -> String {
-            self.0.0.get(path).cloned().unwrap_or_default()
-        }
-
-        fn joint(&self) -> &[String] {
-            &[]
-        }
-
-        fn is_folder(&self, path: &str) -> bool {
-            self.0.0.keys().any(|file| file.starts_with(&format!("{path}/")))
-        }
-    }
-
-    fn around(files: &[(&str, &str)]) -> (Files, BTreeMap<String, String>) {
-        let files = Files::of(files);
-        let sites = sites(&files.0.keys().cloned().collect());
-        (files, sites)
+    fn check<R>(files: &[(&str, &str)], look: impl Fn(&Configured<'_>) -> R) -> R {
+        let paths = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+        let of = |path: &str| files.iter().find(|(name, _)| *name == path).map_or("", |(_, text)| text).to_owned();
+        look(&Configured { sites: sites(&paths), files: &paths, text: &of })
     }
 
     #[test]
@@ -247,14 +251,13 @@ mod tests {
             (&[config], &format!("{plugin}pages/b.md"), &["src/pages/b.md"]),
             (&[], &format!("{plugin}pages/b.md"), &[]),
         ] {
-            assert_eq!(stand_ins(&around(files), missing), expected, "{missing}");
+            assert_eq!(check(files, |around| stand_ins(around, missing)), expected, "{missing}");
         }
     }
 
     #[test]
     fn sites_languages_and_versions_are_apart() {
-        let around =
-            around(&[("docs/en/mkdocs.yml", ""), ("docs/de/mkdocs.yml", ""), ("site/.vitepress/config.ts", "")]);
+        let files = [("docs/en/mkdocs.yml", ""), ("docs/de/mkdocs.yml", ""), ("site/.vitepress/config.ts", "")];
         for (file, target, expected) in [
             ("docs/en/docs/a.md", "docs/en/docs/x/b.md", false),
             ("docs/en/docs/a.md", "docs/de/docs/b.md", true),
@@ -267,7 +270,7 @@ mod tests {
             ("src/v1.0/x.md", "src/v2.0/y.md", true),
             ("src/index.md", "src/pt-BR/y.md", true),
         ] {
-            assert_eq!(are_apart(&around, file, target), expected, "{file} {target}");
+            assert_eq!(check(&files, |around| are_apart(around, file, target)), expected, "{file} {target}");
         }
     }
 }

@@ -64,6 +64,19 @@ impl Sites {
         }
     }
 
+    /// Gives the rules of a site to the folders that are made like it.
+    pub(super) fn extend(&mut self, alike: &BTreeMap<String, String>) {
+        for (folder, base) in alike {
+            let is_in = |path: &str, folder: &str| path == folder || path.starts_with(&format!("{folder}/"));
+            if self.by_folder.keys().any(|own| is_in(own, folder)) {
+                continue;
+            }
+            let found: Vec<_> = self.by_folder.iter().filter(|(own, _)| is_in(own, base)).collect();
+            let found = found.into_iter().map(|(own, site)| (format!("{folder}{}", &own[base.len()..]), site.clone()));
+            self.by_folder.extend(found.collect::<Vec<_>>());
+        }
+    }
+
     fn around<'p>(&self, page: &'p str) -> Option<(&'p str, &Site)> {
         let ends = page.match_indices('/').map(|(at, _)| at).collect::<Vec<_>>();
         let folders = ends.into_iter().rev().map(|end| &page[..end]).chain([""]);
@@ -94,7 +107,7 @@ impl Sites {
 }
 
 /// The renderer whose configuration has that name, and the folder that its paths begin at.
-fn tool(path: &RepoPath) -> Option<(Tool, String)> {
+pub(super) fn tool(path: &RepoPath) -> Option<(Tool, String)> {
     let mut parts: Vec<&str> = path.as_str().split('/').collect();
     let file = parts.pop()?;
     let (stem, end) = file.rsplit_once('.')?;

@@ -11,6 +11,7 @@ use super::{
     document::{Document, Manner},
     format::Format,
     root::{self, Surroundings, stand_ins},
+    rules::Tool,
     site::Sites,
 };
 use crate::Context;
@@ -99,8 +100,8 @@ pub(super) struct Tree<'a> {
     /// Folders of other repositories.
     submodules: BTreeSet<String>,
     ignored: IgnoreFiles,
-    /// The folders of sites, each with the name of its configuration.
-    configured: BTreeMap<String, String>,
+    /// The folders of sites, each with its configuration.
+    configured: BTreeMap<String, (Tool, String)>,
     kinds: Mutex<BTreeMap<String, Option<Kind>>>,
     others: Mutex<BTreeMap<String, Option<Document>>>,
 }
@@ -351,7 +352,7 @@ fn has_below(paths: &BTreeSet<String>, folder: &str) -> bool {
 }
 
 impl Surroundings for Tree<'_> {
-    fn sites(&self) -> &BTreeMap<String, String> {
+    fn sites(&self) -> &BTreeMap<String, (Tool, String)> {
         &self.configured
     }
 
