@@ -140,7 +140,11 @@ pub(super) fn read(opened: &mut Opened, stop: &AtomicBool) -> Result<Renames, Er
         apart: Vec::new(),
         taken: 0,
         ended: BTreeMap::new(),
-        remark: None,
+        // Contents that are not here can't tell that a file moved.
+        remark: opened
+            .settings
+            .partial
+            .then(|| "the clone is partial, so contents of older commits are missing".to_owned()),
     };
     history.uncommitted(&committed)?;
     history.walk(head.detach())?;

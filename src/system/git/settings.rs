@@ -92,7 +92,12 @@ pub(super) fn read(place: &Place, environment: &BTreeMap<String, String>) -> Res
     check_format(&local)?;
     check_work_tree(place, &local)?;
     let has_own = is_true(&local, "extensions.worktreeConfig");
-    let partial = local.string("extensions.partialClone").is_some();
+    // Git names the remote that has the missing objects in either way.
+    let is_promisor = |remote: gix::config::file::SectionRef<'_>| {
+        remote.body().value("promisor").is_some_and(|value| value.to_vec() != b"false")
+    };
+    let has_promisor = local.sections_by_name("remote").is_some_and(|mut remotes| remotes.any(is_promisor));
+    let partial = local.string("extensions.partialClone").is_some() || has_promisor;
     layers.push(local);
     if has_own {
         layers.push(of_repository(&place.own.join("config.worktree"), Source::Worktree)?);

@@ -67,10 +67,12 @@ impl IgnoreFiles {
         self.exclude.matched(&path, is_folder).is_ignore()
     }
 
-    /// True if git ignores a path in the tree or a folder on the way to it, existing or not. One that is missing may be a folder.
+    /// True if git ignores a path in the tree or a folder on the way to it, existing or not. A missing one without an extension may
+    /// be a folder.
     pub fn cover(&self, path: &RepoPath) -> bool {
         let path = self.root.join(path.as_str());
-        self.exclude_part(&path, &self.root) || self.exclude(&path, false)
+        let above = path.parent().is_some_and(|above| self.exclude_part(above, &self.root));
+        above || self.exclude(&path, false) || (path.extension().is_none() && self.exclude(&path, true))
     }
 
     /// True if git ignores a path, or a folder on the way to it from another.
