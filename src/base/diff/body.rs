@@ -78,7 +78,9 @@ pub(super) fn measure(text: &Text, at: usize, old: Position, new: Position) -> (
     let mut counts = Counts::default();
     let mut next = at + 1;
     let is_file = |at: usize| text.has_names(at) && text.starts_with(at + 2, "@@");
-    while next < text.len() && !is_file(next) && !is_signature(text, next) {
+    // The counts of the header tell a removed line that looks like the end of a mail from one.
+    let is_removal = |counts: &Counts| (counts.old + 1, counts.new) == (old.count, new.count);
+    while next < text.len() && !is_file(next) && (!is_signature(text, next) || is_removal(&counts)) {
         match classify(text.line(next)) {
             Body::Line(kind) => counts.add(kind),
             Body::Mark => {}

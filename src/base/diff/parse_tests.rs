@@ -230,6 +230,23 @@ fn recount_mends_the_last_line() {
     assert_eq!(parse(format!("{text}\n\nDone").as_bytes(), &prose).unwrap().warnings.len(), 1);
 }
 
+/// A removed line `- ` looks like the end of a mail. The counts of the header tell them apart.
+#[test]
+fn recount_keeps_a_removed_line_of_dashes() {
+    let options = ParseOptions { recount: true, ..ParseOptions::default() };
+    for (hunk, lines) in [
+        ("@@ -1,3 +1,2 @@\n-a\n+A\n b\n-- \n", 4),
+        ("@@ -1,2 +1 @@\n a\n-- \n", 2),
+        ("@@ -1,2 +1 @@\n a\n--\n", 2),
+        ("@@ -1 +1 @@\n-a\n+A\n-- \n2.47.3\n", 2),
+    ] {
+        let text = format!("--- a/x\n+++ b/x\n{hunk}");
+        let prose = ParseOptions { prose: Prose::Skip, ..options };
+        let patch = parse(text.as_bytes(), &prose).unwrap();
+        assert_eq!(patch.files[0].hunks[0].lines().count(), lines, "{hunk}");
+    }
+}
+
 #[test]
 fn a_mail_may_end_after_a_part_without_hunks() {
     let options = ParseOptions { prose: Prose::Skip, ..ParseOptions::default() };
