@@ -94,7 +94,8 @@ impl Dialect for OpenAiResponses {
             Some("response.created" | "response.in_progress") => draft.model(body["response"].get("model")),
             Some("response.output_text.delta") => parts::text(&body["delta"], draft)?,
             // Its pieces may not have come.
-            Some("response.output_text.done") if draft.said_of_item().is_empty() => parts::text(&body["text"], draft)?,
+            Some("response.output_text.done") => part(&body["text"], parts::text, draft)?,
+            Some("response.refusal.done") => part(&body["refusal"], parts::refusal, draft)?,
             Some("response.refusal.delta") => parts::refusal(&body["delta"], draft)?,
             Some("response.reasoning_text.delta" | "response.reasoning_summary_text.delta") => {
                 draft.reasoning(&parts::words(&body["delta"]))?;
@@ -114,6 +115,15 @@ impl Dialect for OpenAiResponses {
     }
 }
 
+/// Takes a whole part of a message, whose pieces may have come before.
+fn part(value: &Value, take: fn(&Value, &mut Draft) -> Result<(), Error>, draft: &mut Draft) -> Result<(), Error> {
+    match draft.said_of_item() {
+        "" => take(value, draft),
+        said if value.as_str().is_none_or(|text| said.ends_with(text)) => Ok(()),
+        said => Err(unknown("a text that is not that of its pieces", said)),
+    }
+}
+
 /// Takes a whole item of a stream. Pieces of its text may have come before.
 fn done(item: &Value, draft: &mut Draft) -> Result<(), Error> {
     let mut whole = Draft::default();
@@ -123,7 +133,10 @@ fn done(item: &Value, draft: &mut Draft) -> Result<(), Error> {
         said if said == whole.text_at(0).1 => {}
         said => return Err(unknown("an item whose text is not that of its pieces", said)),
     }
-    draft.end_item();
+    // Items of other kinds may end before the text does.
+    if item["type"] == "message" {
+        draft.end_item();
+    }
     Ok(())
 }
 
