@@ -53,7 +53,8 @@ pub(super) enum Kind {
 /// The comments of a text in their order.
 pub(super) fn remarks<'t>(syntax: Syntax, text: &'t str, document: &'t Document) -> Vec<Remark<'t>> {
     let tokens = tokens(document);
-    let mut reader = Reader { syntax, text, columns: BTreeMap::new(), open: Vec::new(), found: Vec::new() };
+    let mut reader =
+        Reader { syntax, text, columns: BTreeMap::new(), open: Vec::new(), section: "", found: Vec::new() };
     let (mut at, mut before) = (0, None);
     for after in tokens.iter().copied().map(Some).chain([None]) {
         let gap = at..after.map_or(text.len(), |token| token.start.max(at));
@@ -128,6 +129,8 @@ struct Reader<'t> {
     columns: BTreeMap<&'t str, usize>,
     /// The brackets that are open.
     open: Vec<&'t str>,
+    /// The table of TOML under whose header the reader is.
+    section: &'t str,
     found: Vec<Remark<'t>>,
 }
 
@@ -149,10 +152,13 @@ impl<'t> Reader<'t> {
             Kind::Close => drop(self.open.pop()),
             Kind::Key | Kind::Scalar => {}
         }
+        let head = self.head(token.start);
+        if self.syntax == Syntax::Toml && token.kind == Kind::Key && head.trim_start().starts_with('[') {
+            self.section = token.pointer;
+        }
         if self.syntax != Syntax::Yaml {
             return;
         }
-        let head = self.head(token.start);
         if token.kind == Kind::Key {
             self.columns.entry(token.pointer).or_insert_with(|| head.chars().count());
         }
@@ -291,8 +297,18 @@ impl<'t> Reader<'t> {
         };
         match after.filter(is_head) {
             Some(next) => Place::Above(next.pointer.to_owned()),
+            // One behind an empty line may be the heading of what follows.
+            None if before.is_some_and(|token| self.follows(token, comment.start)) => {
+                Place::In(self.section.to_owned())
+            }
             None => Place::In(String::new()),
         }
+    }
+
+    /// True if no empty line stands between a statement and a comment below it.
+    fn follows(&self, token: Token<'_>, comment: usize) -> bool {
+        let lines: Vec<&str> = self.text[token.end..comment].split('\n').collect();
+        lines.get(1..lines.len() - 1).is_some_and(|lines| lines.iter().all(|line| !line.trim().is_empty()))
     }
 
     /// Marks the comments that may head the text: the first of all, above the first member.

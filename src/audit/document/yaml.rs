@@ -53,7 +53,24 @@ fn parsed(text: &str) -> Result<Vec<Document>, String> {
             _ => return Err("it has an unexpected part".to_owned()),
         }
     }
-    Ok(documents)
+    // The parser is given a line end there, which would be one of the scalar.
+    match documents.last().is_some_and(|last| ends_in_block_scalar(text, last)) {
+        true => Err("its last line has no line end, and is one of a block scalar".to_owned()),
+        false => Ok(documents),
+    }
+}
+
+/// True for a text without a line end, whose last scalar is a block that goes to its end.
+fn ends_in_block_scalar(text: &str, document: &Document) -> bool {
+    let last = document.atoms.iter().filter(|atom| !atom.is_key).max_by_key(|atom| atom.range.start);
+    // A scalar that strips its line ends is the same with and without one.
+    let is_block = |range: &std::ops::Range<usize>| {
+        let head = text[range.clone()].split('\n').next().unwrap_or_default();
+        head.starts_with(['|', '>']) && !head.split('#').next().unwrap_or_default().contains('-')
+    };
+    !text.is_empty()
+        && !text.ends_with('\n')
+        && last.is_some_and(|last| is_block(&last.range) && text[last.range.start..].contains('\n'))
 }
 
 /// The text as the parser reads it, which takes `\r\n` for two line ends and needs one at the end, and the places of its bytes.

@@ -97,4 +97,18 @@ impl<'t> Comments<'t> {
         }
         at
     }
+
+    /// The end of the comments directly below a line of TOML, which belong to its table unless a statement follows them directly.
+    pub(super) fn below_statement(&self, line_end: usize) -> usize {
+        let mut at = line_end;
+        for comment in &self.all[self.all.partition_point(|comment| comment.start < line_end)..] {
+            let gap = &self.text[at..comment.start];
+            if !gap.trim().is_empty() || gap.matches('\n').count() > 1 {
+                break;
+            }
+            at = comment.end;
+        }
+        let next = self.text[at..].split('\n').nth(1).unwrap_or_default();
+        if next.trim().is_empty() { at } else { line_end }
+    }
 }

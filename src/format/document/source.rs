@@ -47,7 +47,10 @@ impl Source {
         let mut ranges: Vec<Range<usize>> = values.into_iter().map(|detached| self.extent(detached)).collect();
         if let Some(layout) = &self.layout {
             let extents = layout.extents(&tables.iter().map(|detached| detached.node).collect());
-            ranges.extend(extents.into_iter().map(|range| self.comments().start(range.start, false)..range.end));
+            ranges.extend(extents.into_iter().map(|range| {
+                let line_end = self.text[range.end..].find('\n').map_or(self.text.len(), |length| range.end + length);
+                self.comments().start(range.start, false)..self.comments().below_statement(line_end)
+            }));
         }
         ranges
     }

@@ -207,7 +207,11 @@ proptest! {
 
     #[test]
     fn edits_are_made_and_proven((syntax, text) in texts(), choices in prop::collection::vec((any::<u8>(), any::<u16>(), values()), 1..4)) {
-        let document = Document::parse(syntax, &text).expect(&text);
+        let document = match Document::parse(syntax, &text) {
+            // Such a text is refused; the next one is as good.
+            Err(error) if error.to_string().contains("block scalar") => return Err(TestCaseError::reject("no line end")),
+            document => document.expect(&text),
+        };
         prop_assert_eq!(&document.apply(&[]).expect("no edit").text, &text);
         let mut edited = document;
         for choice in choices {
@@ -222,7 +226,15 @@ proptest! {
 }
 
 fn is_allowed(reason: &str) -> bool {
-    ["objects alone", "can't be", "of another", "another line", "such a member", "comments stand between"]
-        .iter()
-        .any(|part| reason.contains(part))
+    [
+        "objects alone",
+        "can't be",
+        "of another",
+        "another line",
+        "such a member",
+        "comments stand between",
+        "block scalar",
+    ]
+    .iter()
+    .any(|part| reason.contains(part))
 }

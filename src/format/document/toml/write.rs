@@ -326,6 +326,11 @@ impl Writing<'_> {
                     self.new_line(out);
                     out.put(line);
                 }
+                if !sections.is_empty() && gone.is_none() {
+                    let end = self.pen.comments().below_statement(at);
+                    out.keep(at..end);
+                    at = end;
+                }
                 for section in sections {
                     self.new_line(out);
                     out.put(newline);
@@ -416,7 +421,15 @@ impl Writing<'_> {
     fn run_end(&self, index: usize, gone: Option<usize>) -> usize {
         let run = self.layout.statements[index..].iter();
         let run = run.take_while(|statement| self.layout.container_in(statement.target, &self.plan.gone) == gone);
-        run.last().map_or(0, |last| self.pen.style.line_end(self.pen.text, last.span.end))
+        run.last().map_or(0, |last| self.gone_end(last, gone))
+    }
+
+    /// The end of a statement that leaves. A table leaves with the comments at its end.
+    fn gone_end(&self, statement: &Statement, gone: Option<usize>) -> usize {
+        let end = self.pen.style.line_end(self.pen.text, statement.span.end);
+        let first = gone.and_then(|gone| self.ends.first.get(&gone)).map(|first| &self.layout.statements[*first]);
+        let is_table = first.is_some_and(|first| Some(first.target) == gone && first.kind != Kind::Pair);
+        if is_table { self.pen.comments().below_statement(end) } else { end }
     }
 
     /// Leaves a statement out with its line and its comments. Returns the byte from which the source goes on.
@@ -425,7 +438,7 @@ impl Writing<'_> {
     fn leave_out(&self, out: &mut Output<'_>, index: usize, at: usize, run: Option<usize>) -> usize {
         let (style, statement) = (&self.pen.style, &self.layout.statements[index]);
         let start = self.pen.comments().start(statement.span.start, index == 0);
-        let end = style.line_end(self.pen.text, statement.span.end);
+        let end = self.gone_end(statement, self.layout.container_in(statement.target, &self.plan.gone));
         let Some(run) = run else { return end };
         let before = style.line_break_before(self.pen.text, start).filter(|before| *before >= at);
         let Some(before) = before else {

@@ -36,12 +36,23 @@ pub(in super::super) fn read(text: &str) -> Result<Tree, Malformed> {
         start: 0,
         n_expanded: 0,
     };
+    let mut last_scalar = None;
     for event in Parser::new_from_str_with_options(text, options) {
         let (event, span) = event.map_err(|error| {
             let at = error.marker().byte_offset().unwrap_or(0);
             Malformed::at(text, at, error.info())
         })?;
+        if let Event::Scalar(_, style, ..) = &event {
+            let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+            let start = span.byte_range().map(|range| range.start).filter(|_| is_block);
+            // One that strips its line ends is the same with and without one.
+            last_scalar = start.filter(|start| !text[*start..].lines().next().is_some_and(is_stripped));
+        }
         build.event(event, &span)?;
+    }
+    // Parsers differ on the line end of such a scalar.
+    if let Some(at) = last_scalar.filter(|at| !text.ends_with('\n') && text[*at..].contains('\n')) {
+        return Err(Malformed::at(text, at, "the last line has no line end, and is one of a block scalar"));
     }
     // A text of comments alone is null.
     let root = build.root.unwrap_or(build.nodes.len());
@@ -56,6 +67,11 @@ pub(in super::super) fn read(text: &str) -> Result<Tree, Malformed> {
     let mut tree = Tree { nodes: build.nodes, root, comments: build.comments };
     place::place(text, &mut tree, build.start)?;
     Ok(tree)
+}
+
+/// True for the head of a block scalar that strips its line ends.
+fn is_stripped(head: &str) -> bool {
+    head.split('#').next().is_some_and(|head| head.contains('-'))
 }
 
 struct Build<'t> {

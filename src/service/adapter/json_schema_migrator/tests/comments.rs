@@ -31,6 +31,26 @@ fn comments_in_a_removed_value_go_with_it() {
     }
 }
 
+/// Its line end would be one of the scalar, and parsers differ on it.
+#[test]
+fn a_block_scalar_does_not_begin_or_stop_to_end_a_file_without_a_line_end() {
+    let remove = json!({"schema": {"properties": {"x": false}}, "fixes": {"remove": ["/x"]}});
+    let move_away = json!({"schema": {"properties": {"x": false}}, "fixes": {"move": {"/x": "/n/m"}}});
+    let add = json!({"schema": {"required": ["n"], "properties": {"n": {"default": 1}}}, "fixes": {"defaults": true}});
+    for (text, params) in [
+        ("b: |\n  t\nx: 1", &remove),
+        ("b: |+\n  t\n# c\nx: 1", &remove),
+        ("b: >\n  t\nx: 1", &remove),
+        ("x: |\n  t\nb: 1", &move_away),
+        ("x: 1\nb: |\n  t", &move_away),
+        ("a: 1\nb: |\n  t", &add),
+    ] {
+        let files = [("a.yaml", text)];
+        let dry = propose_in(tree(&files).path(), 1, &invoked(params, "dry-run")).unwrap();
+        assert!(dry.changes.is_empty(), "{text:?}");
+    }
+}
+
 #[test]
 fn comments_in_a_replaced_value_go_with_it() {
     let params = params(&json!({"set": {"/v": 1}}), &[]);
