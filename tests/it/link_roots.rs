@@ -132,7 +132,8 @@ fn a_name_is_no_reason_to_leave_a_documentation() {
             true => assert_eq!(left, [], "{page}"),
             false => {
                 let target = files.last().expect("there is one").0;
-                let reason = format!("`{target}` has its name, in another documentation root");
+                let reason =
+                    format!("only its name leads to `{target}`, in another documentation, language or version");
                 assert_eq!(left, [(reason, json!([target]))], "{page}");
             }
         }

@@ -137,6 +137,9 @@ struct Own<'a> {
 impl Own<'_> {
     fn of_mdbook(&self) -> Reading {
         let line = self.line();
+        if self.scheme.is_extended && DASHES.is_match(line) {
+            return Reading::Unknown(SIGNS);
+        }
         let Some(found) = BLOCK.captures(line).filter(|_| self.scheme.has_attributes) else {
             return Reading::Text(self.text(false, "\n"));
         };
@@ -203,6 +206,9 @@ impl Own<'_> {
             return Reading::Unknown(SIGNS);
         }
         let text = self.text(true, "\n");
+        // The text ends before white space at the end of the line.
+        let first = self.source[self.start..].lines().next().unwrap_or_default();
+        let text = if first.ends_with([' ', '\t']) { text.trim_end_matches([' ', '\t']).to_owned() } else { text };
         let braces = (running.matches('{').count(), running.matches('}').count());
         let in_code = self.pieces.iter().any(|piece| piece.part == Part::Code && piece.text.contains("{#"));
         let comment = COMMENT.captures(self.line());

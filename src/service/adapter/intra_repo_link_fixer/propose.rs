@@ -48,8 +48,8 @@ const UNWRITTEN: &str = "its new destination can't be written in its place";
 pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str]) -> Result<Proposal, Error> {
     let params = Params::parse(&input.params)?;
     let deadline = Deadline::begin(input, "resolving the links");
-    let (tree, files) = tree(ctx)?;
-    let mut sites = sites(ctx, params.anchors, &files, &|| deadline.check(ctx))?;
+    let tree = tree(ctx)?;
+    let mut sites = sites(ctx, params.anchors, &tree, &|| deadline.check(ctx))?;
     let roots = Roots::new(&tree, &params.site_root, &|path| text_of(ctx, path));
     sites.lend(roots.alike());
     let mut survey = survey(ctx, input, looked_at, |source| {
@@ -77,7 +77,7 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
 }
 
 /// The sites of the workspace, if they give headings their anchors.
-fn sites(ctx: &Context<'_>, dialect: Dialect, files: &[RepoPath], pulse: Pulse<'_>) -> Result<Sites, Error> {
+fn sites(ctx: &Context<'_>, dialect: Dialect, tree: &Tree, pulse: Pulse<'_>) -> Result<Sites, Error> {
     if dialect != Dialect::Auto {
         return Ok(Sites::single(dialect));
     }
@@ -85,7 +85,7 @@ fn sites(ctx: &Context<'_>, dialect: Dialect, files: &[RepoPath], pulse: Pulse<'
         let content = ctx.view.read_within(&RepoPath::parse(path)?, LONGEST_SETTINGS)?;
         Ok(content.and_then(|content| String::from_utf8(content.into_bytes()).ok()))
     };
-    Sites::of(files, &read, pulse)
+    Sites::of(tree, &read, pulse)
 }
 
 fn facts(page: &mut Page, scheme: &Scheme) -> Facts {
@@ -93,13 +93,13 @@ fn facts(page: &mut Page, scheme: &Scheme) -> Facts {
     Facts { anchors: Some(std::mem::take(&mut page.anchors)), doubt: page.doubt.take(), has_prefix, lines: None }
 }
 
-/// Lists every entry of the workspace that Git does not ignore: as a tree, and its files.
-fn tree(ctx: &Context<'_>) -> Result<(Tree, Vec<RepoPath>), Error> {
+/// Lists every entry of the workspace that Git tracks or does not ignore.
+fn tree(ctx: &Context<'_>) -> Result<Tree, Error> {
     let all = Globs::parse(&["**"])?;
     let files = ctx.view.list(&all, ctx.threads)?.paths;
     let mut links = ctx.view.list_entries(&all, ctx.threads)?.paths;
     links.retain(|path| files.binary_search(path).is_err());
-    Ok((Tree::new(&files, &links, &git::tracked(ctx.view.workspace().root())?), files))
+    Ok(Tree::new(&files, &links, &git::tracked(ctx.view.workspace().root())?))
 }
 
 /// The text of a configuration file.

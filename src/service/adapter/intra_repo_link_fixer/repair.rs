@@ -213,6 +213,10 @@ impl Repairer<'_> {
             let reason = format!("`{choice}` was chosen for it, which does not have its anchor");
             return Ok(Some(Decision::Open(reason, self.similar(broken.reference, &target)?)));
         }
+        if anchor.is_none() && broken.reference.fragment().is_some() && self.rules.is_ignored(&target) {
+            let reason = format!("`{choice}` was chosen for it, which Git ignores, so that its anchors are unknown");
+            return Ok(Some(Decision::Open(reason, Vec::new())));
+        }
         let stays = broken.target == Some(&target);
         let anchor = anchor.filter(|_| broken.reference.fragment().is_some()).map(str::to_owned);
         Ok(Some(Decision::Fix(Fix { how, target: Some(target).filter(|_| !stays), anchor })))
@@ -234,7 +238,7 @@ impl Repairer<'_> {
             };
             if !found.is_empty() && matches!(repair, Repair::Decoded | Repair::Case) {
                 // The link of a moved file may rather lead to its old target.
-                found.extend(readings.earlier[..].iter().filter_map(|place| self.rules.at(place, readings.is_folder)));
+                found.extend(readings.earlier.iter().filter_map(|place| self.at_earlier(place, readings.is_folder)));
             }
             found.retain(|target| !self.rules.is_ignored(target));
             let found = sorted(found);
@@ -265,14 +269,21 @@ impl Repairer<'_> {
                 return self.rules.doubt(target, broken.reference.fragment());
             }
         };
+        let old = self.rules.places(broken.file, &decoded(broken.reference.path()));
         let is_apart = match repair {
-            Repair::Moved => Roots::are_other_editions(broken.file, entry),
-            _ => self.rules.roots.are_apart(broken.file, entry),
+            Repair::Moved => Roots::are_other_editions(broken.file, entry, &old),
+            _ => self.rules.roots.are_apart(broken.file, entry, &old),
         };
-        let apart = is_apart.then(|| format!("`{entry}` has its {by}, in another documentation root"));
+        let apart = is_apart
+            .then(|| format!("only its {by} leads to `{entry}`, in another documentation, language or version"));
         let remark = self.history.remark.as_ref().filter(|_| repair == Repair::Name);
         let unknown = || Some(format!("only its name leads to `{entry}`, and moves may be unknown: {}", remark?));
-        self.rules.doubt(target, broken.reference.fragment()).or(apart).or_else(unknown)
+        let hides = || {
+            (repair == Repair::Name && self.rules.tree.lacks_submodule()).then(|| {
+                format!("only its name leads to `{entry}`, and a submodule that is not here may have that name, too")
+            })
+        };
+        self.rules.doubt(target, broken.reference.fragment()).or(apart).or_else(unknown).or_else(hides)
     }
 
     fn ambiguous(&self, broken: Broken<'_>, several: &[Target]) -> Decision {
@@ -292,7 +303,7 @@ impl Repairer<'_> {
         let mut found: Vec<Target> = fronts.flat_map(|fronts| self.led(&self.history.renamed(&fronts))).collect();
         found.extend(self.earlier_targets(&readings));
         let mut found = sorted(found);
-        let is_other = |found: &Target| Roots::are_other_editions(broken.file, &found.entry);
+        let is_other = |found: &Target| Roots::are_other_editions(broken.file, &found.entry, &readings.plain);
         found.retain(|found| found.page != target.page && !self.rules.is_ignored(found) && !is_other(found));
         if let Some(absent) = found.iter().find(|found| found.page == Page::Absent) {
             let reason = self.rules.doubt(absent, broken.reference.fragment()).unwrap_or_default();
@@ -372,7 +383,7 @@ impl Repairer<'_> {
 
     /// The targets that the link had from the earlier places of its file, where they are now.
     fn earlier_targets(&self, readings: &Readings) -> Vec<Target> {
-        let landed = |place: &String| match self.rules.at(place, readings.is_folder) {
+        let landed = |place: &String| match self.at_earlier(place, readings.is_folder) {
             // The page of a folder may have left it.
             Some(target) if target.page == Page::None => {
                 let led = self.led(&self.history.renamed(&self.rules.fronts(place)));
@@ -387,6 +398,11 @@ impl Repairer<'_> {
             }
         };
         readings.earlier.iter().flat_map(landed).collect()
+    }
+
+    /// The target at an earlier place of a link. Ignored places and those in submodules are not candidates.
+    fn at_earlier(&self, place: &str, is_folder: bool) -> Option<Target> {
+        self.rules.at(place, is_folder).filter(|it| it.page != Page::Absent || self.rules.tree.is_left_out(&it.entry))
     }
 
     /// The files with the content that was there. A licence tells nothing by it.

@@ -143,8 +143,10 @@ impl Rules<'_> {
             others.find_map(|place| self.at(&place, is_folder).filter(is_whole))
         };
         let found = places.iter().find_map(|place| self.at(place, is_folder));
+        let absent =
+            || places.iter().flat_map(|place| self.roots.fallbacks(place)).find_map(|it| self.at(&it, is_folder));
         match found {
-            Some(Target { page: Page::Absent | Page::None, .. }) | None => fallback().or(found),
+            Some(Target { page: Page::Absent | Page::None, .. }) | None => fallback().or(found).or_else(absent),
             Some(_) => found,
         }
     }

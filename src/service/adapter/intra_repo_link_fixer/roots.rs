@@ -141,7 +141,8 @@ impl Roots {
     }
 
     /// True if two files belong to different roots. A name or content is not evidence across roots.
-    pub(super) fn are_apart(&self, file: &str, target: &str) -> bool {
+    /// `old` are the places that the link names.
+    pub(super) fn are_apart(&self, file: &str, target: &str, old: &[String]) -> bool {
         let is_joint = |path: &str| {
             self.joint.iter().any(|at| path.strip_prefix(at.as_str()).is_some_and(|rest| rest.starts_with('/')))
         };
@@ -152,13 +153,18 @@ impl Roots {
             (None, None) => first(file).is_none() || first(file) == first(target),
             (one, other) => one == other,
         };
-        !is_one || !editions(target).is_subset(&editions(file))
+        let own: BTreeSet<&str> =
+            editions(file).into_iter().chain(old.iter().flat_map(|place| editions(place))).collect();
+        !is_one || !editions(target).is_subset(&own)
     }
 
     /// True if a link would lead from one language or version to another. A move is not evidence for that.
-    pub(super) fn are_other_editions(file: &str, target: &str) -> bool {
-        let own = editions(file);
-        !own.is_empty() && !editions(target).is_subset(&own)
+    /// `old` are the places that the link names.
+    pub(super) fn are_other_editions(file: &str, target: &str, old: &[String]) -> bool {
+        let mut own = editions(file);
+        let is_in_one = !own.is_empty();
+        own.extend(old.iter().flat_map(|place| editions(place)));
+        is_in_one && !editions(target).is_subset(&own)
     }
 
     /// The folder of the nearest site around a path, below the workspace.
@@ -191,7 +197,11 @@ fn is_edition(name: &str) -> bool {
 /// The value of a top key of YAML or TOML that stands on one line.
 fn value_of(text: &str, key: &str) -> Option<String> {
     let line = text.lines().find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix([':', '=']))?;
-    let value = line.split(" #").next().unwrap_or_default().trim().trim_matches(['"', '\'']);
+    let line = line.trim_start();
+    let value = match line.chars().next().filter(|quote| matches!(quote, '"' | '\'')) {
+        Some(quote) => line[1..].split(quote).next().unwrap_or_default(),
+        None => line.split(" #").next().unwrap_or_default().trim(),
+    };
     Some(value.to_owned()).filter(|value| !value.is_empty())
 }
 
@@ -291,7 +301,7 @@ mod tests {
             ("src/version-1/x.md", "src/version-1/y.md", false),
             ("src/index.md", "src/pt-BR/y.md", true),
         ] {
-            assert_eq!(roots.are_apart(file, target), apart, "{file} {target}");
+            assert_eq!(roots.are_apart(file, target, &[]), apart, "{file} {target}");
         }
     }
 }

@@ -6,9 +6,10 @@ use super::{
     params::Dialect,
     reference::{folder, joined, name},
     scheme::Scheme,
+    tree::Tree,
 };
 use crate::contract::Setting;
-use base::{error::Error, path::RepoPath, pulse::Pulse};
+use base::{error::Error, pulse::Pulse};
 
 /// The reason that no heading of a page is known.
 const DISPUTED: &str = "two sites have it, with other rules";
@@ -30,47 +31,86 @@ struct Site {
 #[derive(Clone, Debug)]
 pub(super) struct Sites {
     elsewhere: Scheme,
+    /// The file that puts the rules elsewhere in doubt.
+    sign: Option<String>,
     sites: Vec<Site>,
 }
 
 impl Sites {
     /// The same rules for every page.
     pub(super) fn single(dialect: Dialect) -> Self {
-        Sites { elsewhere: Scheme::of(dialect), sites: Vec::new() }
+        Sites { elsewhere: Scheme::of(dialect), sign: None, sites: Vec::new() }
     }
 
-    /// The sites that the configurations among these files make.
-    pub(super) fn of(files: &[RepoPath], read: config::Read<'_>, pulse: Pulse<'_>) -> Result<Self, Error> {
-        let mut sites: Vec<Site> = Vec::new();
-        for path in files {
-            let Some(kind) = config::Kind::of(path) else { continue };
-            let Some(mut found) = config::read(kind, path, read, pulse)? else { continue };
-            let part = joined(&found.base, "config").unwrap_or_default() + "/";
-            let is_part = |path: &RepoPath| path.starts_with(&part) && name(path).starts_with("markup.");
-            if found.scheme.dialect == Dialect::Hugo && files.iter().any(is_part) {
-                found.scheme.doubt.get_or_insert_with(|| PARTS.to_owned());
+    /// The sites of a tree by its configurations. Where one may be that is not seen, the pages elsewhere are in doubt.
+    pub(super) fn of(tree: &Tree, read: config::Read<'_>, pulse: Pulse<'_>) -> Result<Self, Error> {
+        let mut sites = Sites::single(Dialect::Auto);
+        for path in tree.paths() {
+            let Some(kind) = config::Kind::of(path) else {
+                if config::Kind::may_be(path) {
+                    sites.doubt(path, "it may configure a site");
+                }
+                continue;
+            };
+            let Some(found) = config::read(kind, path, read, pulse)? else { continue };
+            sites.add(tree, (kind, path), found);
+        }
+        for path in tree.unread() {
+            if config::Kind::of(path).is_some_and(|kind| kind != config::Kind::MaybeHugo) {
+                sites.doubt(path, "it configures a site, and can't be read here");
+            } else if tree.is_link(path) && sites.sites.iter().any(|site| is_in(path, &site.root)) {
+                sites.doubt(path, "a site shows files by this link");
             }
-            for root in found.roots {
-                let site = Site { root, config: path.as_str().to_owned(), scheme: found.scheme.clone() };
-                match sites.iter_mut().find(|other| other.root == site.root) {
-                    None => sites.push(site),
-                    Some(other) if other.scheme == site.scheme => {}
-                    Some(other) => {
-                        let doubt = Some(DISPUTED.to_owned());
-                        other.scheme = Scheme { dialect: Dialect::Auto, doubt, ..Scheme::of(Dialect::Auto) };
-                    }
+        }
+        Ok(sites)
+    }
+
+    fn add(&mut self, tree: &Tree, (kind, path): (config::Kind, &str), found: config::Found) {
+        let config::Found { base, mut roots, mut scheme, loose } = found;
+        if scheme.dialect == Dialect::Hugo {
+            let begin = joined(&base, "config").unwrap_or_default() + "/";
+            let part = |names: &[&str]| {
+                let is_part = |other: &&str| names.iter().any(|start| name(other).starts_with(start));
+                tree.paths().filter(|other| other.starts_with(&begin)).any(|other| is_part(&other))
+            };
+            if part(&["markup.", "languages.", "module."]) {
+                scheme.doubt.get_or_insert_with(|| PARTS.to_owned());
+            }
+            if part(&["languages.", "module."]) {
+                self.doubt(path, PARTS);
+                roots.push(base.clone());
+            }
+        }
+        if kind == config::Kind::Docusaurus {
+            let folders = tree.folders_of(&base).into_iter();
+            roots.extend(folders.filter(|folder| folder.ends_with("_versioned_docs")));
+        }
+        if let Some(why) = loose {
+            self.doubt(path, &why);
+        }
+        for root in roots {
+            let site = Site { root, config: path.to_owned(), scheme: scheme.clone() };
+            match self.sites.iter_mut().find(|other| other.root == site.root) {
+                None => self.sites.push(site),
+                Some(other) if other.scheme == site.scheme => {}
+                Some(other) => {
+                    let doubt = Some(DISPUTED.to_owned());
+                    other.scheme = Scheme { dialect: Dialect::Auto, doubt, ..Scheme::of(Dialect::Auto) };
                 }
             }
         }
-        Ok(Sites { sites, ..Sites::single(Dialect::Auto) })
+    }
+
+    /// Doubts the rules elsewhere because of a file.
+    fn doubt(&mut self, path: &str, why: &str) {
+        if self.sign.is_none() {
+            self.sign = Some(path.to_owned());
+            self.elsewhere.doubt = Some(format!("of `{path}`: {why}"));
+        }
     }
 
     /// Gives folders without a site the rules of those that they are made like.
     pub(super) fn lend(&mut self, alike: &[(String, String)]) {
-        let rest = |root: &str, folder: &str| {
-            let rest = root.strip_prefix(folder)?;
-            (rest.is_empty() || rest.starts_with('/')).then(|| rest.to_owned())
-        };
         for (from, to) in alike {
             if self.sites.iter().all(|site| rest(&site.root, from).is_none()) {
                 let own = self
@@ -104,7 +144,12 @@ impl Sites {
     /// The rules that some pages got from their sites, sorted.
     pub(super) fn settings<'a>(&self, pages: impl Iterator<Item = &'a str>) -> Vec<Setting> {
         let mut settings: Vec<Setting> = Vec::new();
-        for Site { root, config, scheme } in pages.filter_map(|path| self.site(path)) {
+        let elsewhere = self.sign.as_ref().map(|sign| Site {
+            root: String::new(),
+            config: sign.clone(),
+            scheme: self.elsewhere.clone(),
+        });
+        for Site { root, config, scheme } in pages.filter_map(|path| self.site(path).or(elsewhere.as_ref())) {
             let setting = Setting {
                 name: "anchors".to_owned(),
                 value: scheme.dialect.name().to_owned(),
@@ -119,4 +164,17 @@ impl Sites {
         settings.sort();
         settings
     }
+}
+
+/// A path below a folder, from the slash on; empty for the folder itself.
+fn rest(path: &str, folder: &str) -> Option<String> {
+    if folder.is_empty() {
+        return Some(format!("/{path}"));
+    }
+    let rest = path.strip_prefix(folder)?;
+    (rest.is_empty() || rest.starts_with('/')).then(|| rest.to_owned())
+}
+
+fn is_in(path: &str, folder: &str) -> bool {
+    rest(path, folder).is_some()
 }

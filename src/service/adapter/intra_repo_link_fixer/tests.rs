@@ -92,9 +92,10 @@ impl<'a> Case<'a> {
     fn sites(&self) -> Sites {
         let dialect = Params::parse(&self.params).unwrap().anchors;
         let paths: Vec<RepoPath> = self.files.keys().map(|path| RepoPath::parse(path).unwrap()).collect();
+        let tree = Tree::new(&paths, &[], &[]);
         let read = |path: &str| Ok(self.files.get(path).map(|text| (*text).to_owned()));
         match dialect {
-            Dialect::Auto => Sites::of(&paths, &read, &|| Ok(())).unwrap(),
+            Dialect::Auto => Sites::of(&tree, &read, &|| Ok(())).unwrap(),
             dialect => Sites::single(dialect),
         }
     }

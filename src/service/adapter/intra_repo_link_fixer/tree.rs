@@ -28,7 +28,9 @@ impl Tree {
     /// Takes the paths of regular files and of symbolic links, and those of the index.
     pub(super) fn new(files: &[RepoPath], links: &[RepoPath], tracked: &[(String, Tracked)]) -> Self {
         let texts = |paths: &[RepoPath]| paths.iter().map(|path| path.as_str().to_owned()).collect::<BTreeSet<_>>();
-        let (files, links) = (texts(files), texts(links));
+        let (mut files, links) = (texts(files), texts(links));
+        // Ignore files have no effect on a tracked file.
+        files.extend(tracked.iter().filter(|(_, tracked)| *tracked == Tracked::File).map(|(path, _)| path.clone()));
         let mut folders = BTreeSet::from([String::new()]);
         for path in files.iter().chain(&links) {
             let mut at = folder(path);
@@ -48,7 +50,11 @@ impl Tree {
     pub(super) fn may_lack(&self, path: &str) -> Option<&'static str> {
         let below = format!("{path}/");
         let is_absent = |path: &str| self.absent.contains(path);
-        if is_absent(path) || self.absent.range(below.clone()..).next().is_some_and(|next| next.starts_with(&below)) {
+        // A link that is left out may lead to anything below it.
+        let mut parts = below.match_indices('/').map(|(at, _)| &below[..at]);
+        if parts.any(is_absent)
+            || self.absent.range(below.clone()..).next().is_some_and(|next| next.starts_with(&below))
+        {
             return Some("a sparse checkout left it out");
         }
         let is_inside = below.match_indices('/').any(|(at, _)| self.repositories.contains(&below[..at]));
@@ -58,6 +64,21 @@ impl Tree {
     /// The regular files, sorted.
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(String::as_str)
+    }
+
+    /// Paths whose contents are not read here: symbolic links, and files that a sparse checkout left out.
+    pub(super) fn unread(&self) -> impl Iterator<Item = &str> {
+        self.links.iter().chain(&self.absent).map(String::as_str)
+    }
+
+    /// True for a file that a sparse checkout left out.
+    pub(super) fn is_left_out(&self, path: &str) -> bool {
+        self.absent.contains(path)
+    }
+
+    /// True if a submodule is not checked out, so that the names in it are unknown.
+    pub(super) fn lacks_submodule(&self) -> bool {
+        self.repositories.iter().any(|path| !self.has_folder(path))
     }
 
     /// The folders directly in a folder, sorted.

@@ -23,14 +23,12 @@ mod slug;
 mod tally;
 mod tree;
 
-use std::collections::BTreeSet;
-
 use self::{
     document::{Document, Found, Manner},
     format::Format,
     repair::{Changed, Reasons},
     root::Configured,
-    site::Sites,
+    site::{Entries, Sites},
     tally::{ANCHORS_EXIST, GOOD_LINKS_KEPT, REPAIRS_EXPLAINED, TARGETS_EXIST, Tally},
     tree::{Judged, Read, Tree, When},
 };
@@ -43,7 +41,10 @@ use crate::{
     evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
 };
 use base::{error::Error, path::RepoPath, text::counted};
-use system::workspace::{self, Globs};
+use system::{
+    git::{self, Tracked},
+    workspace::{self, Globs},
+};
 
 /// Longer configurations are not read, in bytes.
 const LONGEST_SETTINGS: u64 = 1 << 20;
@@ -53,7 +54,8 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
     let params = Params::parse(&input.params)?;
     let deadline = Deadline::begin(input, "measuring the files");
     let pulse = || deadline.check(ctx);
-    let sites = sites(ctx, params.anchors)?;
+    let entries = entries(ctx)?;
+    let sites = sites(ctx, params.anchors, &entries)?;
     let skipped = &evidence.baseline.skipped;
     let read = evidence.examine(ctx, |file| {
         pulse()?;
@@ -67,7 +69,7 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
         files.extend(taken.map(|taken| (path, taken)));
     }
     total.failures.extend(compare_settings(&sites, files.keys(), evidence));
-    let tree = Tree::new(ctx, (&params, &sites), files, &pulse)?;
+    let tree = Tree::new(ctx, (&params, &sites, entries), files, &pulse);
     let is_changed = tree.files.values().any(|read| read.before.is_some());
     let reasons = if is_changed { Some(Reasons::new(&tree)?) } else { None };
     let items: Vec<(&RepoPath, &Read)> = tree.files.iter().collect();
@@ -100,21 +102,34 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
     })
 }
 
+/// The entries of the tree.
+fn entries(ctx: &Context<'_>) -> Result<Entries, Error> {
+    let all = Globs::parse(&["**"])?;
+    let texts = |paths: Vec<RepoPath>| paths.into_iter().map(|path| path.as_str().to_owned());
+    let mut entries = Entries { files: texts(ctx.view.list(&all, ctx.threads)?.paths).collect(), ..Entries::default() };
+    let links = texts(ctx.view.list_entries(&all, ctx.threads)?.paths).filter(|path| !entries.files.contains(path));
+    entries.links = links.collect();
+    for (path, tracked) in git::tracked(ctx.view.workspace().root())? {
+        match tracked {
+            Tracked::Absent => entries.left_out.insert(path),
+            Tracked::Repository => entries.submodules.insert(path),
+            // What git tracks, it does not ignore.
+            Tracked::File => entries.files.insert(path),
+        };
+    }
+    Ok(entries)
+}
+
 /// The sites of the tree, if they give headings their anchors.
-fn sites(ctx: &Context<'_>, dialect: Dialect) -> Result<Sites, Error> {
+fn sites(ctx: &Context<'_>, dialect: Dialect, entries: &Entries) -> Result<Sites, Error> {
     let texts = |path: &RepoPath| {
         let content = ctx.view.read_within(path, LONGEST_SETTINGS).ok().flatten()?;
         String::from_utf8(content.into_bytes()).ok()
     };
-    let files = match dialect {
-        Dialect::Auto => ctx.view.list(&Globs::parse(&["**"])?, ctx.threads)?.paths,
-        _ => Vec::new(),
-    };
-    let mut sites = Sites::of(dialect, &files, &texts)?;
-    let files: BTreeSet<String> = files.iter().map(ToString::to_string).collect();
+    let mut sites = Sites::of(dialect, entries, &texts)?;
     let text = |path: &str| RepoPath::parse(path).ok().as_ref().and_then(texts).unwrap_or_default();
-    let around = Configured { sites: root::sites(&files), files: &files, text: &text };
-    sites.extend(&root::alike(&around, &files));
+    let around = Configured { sites: root::sites(&entries.files), files: &entries.files, text: &text };
+    sites.extend(&root::alike(&around, &entries.files));
     Ok(sites)
 }
 
@@ -264,7 +279,8 @@ pub(super) fn settings_of<'p>(
     texts: &dyn Fn(&RepoPath) -> Option<String>,
     pages: impl Iterator<Item = &'p str>,
 ) -> Vec<crate::contract::Setting> {
-    Sites::of(Dialect::Auto, files, texts).expect("nothing stops it").settings(pages)
+    let files = files.iter().map(|path| path.as_str().to_owned()).collect();
+    Sites::of(Dialect::Auto, &Entries { files, ..Entries::default() }, texts).expect("nothing stops it").settings(pages)
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
 //! The configurations of generators: the folders that they render, and the settings that matter to anchors.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
 
 use super::super::{
@@ -36,6 +39,8 @@ pub(super) struct Found {
     pub(super) base: String,
     pub(super) roots: Vec<String>,
     pub(super) scheme: Scheme,
+    /// The reason that it may have other folders, too.
+    pub(super) loose: Option<String>,
 }
 
 const PROGRAMS: &[&str] = &["js", "ts", "mjs", "cjs", "mts", "cts"];
@@ -55,6 +60,27 @@ const HARMLESS: &[&str] = &[
     "sane_lists",
     "tables",
     "toc",
+];
+
+/// Plugins of MkDocs that leave headings as they are.
+const PLUGINS: &[&str] = &[
+    "autorefs",
+    "awesome-nav",
+    "awesome-pages",
+    "blog",
+    "git-revision-date-localized",
+    "glightbox",
+    "i18n",
+    "literate-nav",
+    "meta",
+    "minify",
+    "offline",
+    "privacy",
+    "redirects",
+    "search",
+    "section-index",
+    "social",
+    "tags",
 ];
 
 /// Preprocessors of mdBook that leave headings as they are.
@@ -81,6 +107,13 @@ impl Kind {
         })
     }
 
+    /// True for a file that may configure a site, though not by a name of which that is certain.
+    pub(super) fn may_be(path: &str) -> bool {
+        let file = name(path);
+        let is_data = [".toml", ".yaml", ".yml", ".json"].iter().any(|end| file.ends_with(end));
+        is_data && ["mkdocs", "hugo.", "book."].iter().any(|begin| file.starts_with(begin)) && Kind::of(path).is_none()
+    }
+
     fn dialect(self) -> Dialect {
         match self {
             Kind::Mkdocs => Dialect::Mkdocs,
@@ -96,7 +129,8 @@ impl Kind {
 /// Reads a configuration; none if the file is another one.
 pub(super) fn read(kind: Kind, path: &str, read: Read<'_>, pulse: Pulse<'_>) -> Result<Option<Found>, Error> {
     let text = read(path)?;
-    let mut site = Site { base: base(kind, path), roots: Vec::new(), scheme: Scheme::of(kind.dialect()) };
+    let scheme = Scheme::of(kind.dialect());
+    let mut site = Site { base: base(kind, path), roots: Vec::new(), scheme, loose: None };
     let extension = path.rsplit('.').next().unwrap_or_default();
     let syntax = match extension {
         "toml" => Some(Syntax::Toml),
@@ -110,7 +144,11 @@ pub(super) fn read(kind: Kind, path: &str, read: Read<'_>, pulse: Pulse<'_>) -> 
             let value = document.as_ref().map(Document::value).filter(|value| value.is_object());
             match (kind, value) {
                 (Kind::MaybeHugo, None) => return Ok(None),
-                (Kind::MaybeHugo, Some(value)) if !is_of_hugo(value) => return Ok(None),
+                // Hugo needs none of its settings, and other generators have a file of that name and that folder.
+                (Kind::MaybeHugo, Some(value)) if !is_of_hugo(value) => {
+                    site.root("content");
+                    site.doubt(&format!("`{}` may be of Hugo or of another generator", name(path)));
+                }
                 (Kind::Mkdocs, Some(value)) => site.mkdocs(value),
                 (Kind::Mdbook, Some(value)) => site.mdbook(value),
                 (_, Some(value)) => site.hugo(value),
@@ -119,10 +157,14 @@ pub(super) fn read(kind: Kind, path: &str, read: Read<'_>, pulse: Pulse<'_>) -> 
         }
         None => {
             let language = if extension.ends_with("ts") { Language::TypeScript } else { Language::JavaScript };
-            let found = match text {
-                Some(text) => members(language, &text, pulse)?,
+            let found = match &text {
+                Some(text) => members(language, text, pulse)?,
                 None => None,
             };
+            if text.is_some_and(|text| is_made_by_calls(&text)) {
+                site.doubt("other code makes a part of it");
+                site.loose("other code makes a part of its configuration");
+            }
             match (kind, found.filter(|members| !members.is_empty())) {
                 (_, None) => site.unread(path),
                 (Kind::Docusaurus, Some(members)) => site.docusaurus(&members),
@@ -131,10 +173,24 @@ pub(super) fn read(kind: Kind, path: &str, read: Read<'_>, pulse: Pulse<'_>) -> 
             }
         }
     }
-    let Site { base, mut roots, scheme } = site;
+    let Site { base, mut roots, scheme, loose } = site;
     roots.sort();
     roots.dedup();
-    Ok(Some(Found { base, roots, scheme }))
+    Ok(Some(Found { base, roots, scheme, loose }))
+}
+
+/// True for a program that passes its configuration on to other code, takes it from there, or changes it later.
+fn is_made_by_calls(text: &str) -> bool {
+    static CALLED: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"(?:export\s+default|module\.exports\s*=)\s+(?:await\s+)?([\w$.]+)\s*\(\s*(.)"));
+    static CHANGED: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"\.(?:presets|plugins|docs|markdown|srcDir)\b[^=;\n]*=[^=>]"));
+    let is_other = |found: regex::Captures<'_>| !found[1].starts_with("defineConfig") || &found[2] != "{";
+    CALLED.captures_iter(text).any(is_other) || CHANGED.is_match(text)
+}
+
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("the pattern is valid")
 }
 
 /// The folder that paths in a configuration begin at.
@@ -165,6 +221,7 @@ struct Site {
     base: String,
     roots: Vec<String>,
     scheme: Scheme,
+    loose: Option<String>,
 }
 
 impl Site {
@@ -176,10 +233,15 @@ impl Site {
         self.scheme.doubt.get_or_insert_with(|| what.to_owned());
     }
 
+    fn loose(&mut self, what: &str) {
+        self.loose.get_or_insert_with(|| what.to_owned());
+    }
+
     /// Doubts every page below a configuration that can't be read as data.
     fn unread(&mut self, path: &str) {
         self.root(".");
         self.doubt(&format!("`{}` can't be read as data", name(path)));
+        self.loose("its configuration can't be read as data");
     }
 
     /// The folder that a setting names.
@@ -190,6 +252,7 @@ impl Site {
             Some(_) => {
                 self.root(".");
                 self.doubt(&format!("`{setting}` is computed"));
+                self.loose("its folders are computed");
             }
         }
     }
@@ -201,6 +264,10 @@ impl Site {
                 self.doubt(&format!("`{key}` may change its settings"));
             }
         }
+        if value.get("INHERIT").is_some() && value.get("docs_dir").is_none() {
+            self.loose("the configuration that it inherits may name its folder");
+        }
+        self.plugins(value.get("plugins"));
         let mut extensions: Vec<(&str, &Value)> = Vec::new();
         let listed = value.get("markdown_extensions").map_or(&[][..], |listed| match listed {
             Value::Array(items) => items.as_slice(),
@@ -232,10 +299,34 @@ impl Site {
         }
     }
 
+    /// Doubts plugins of MkDocs that may bring extensions or headings.
+    fn plugins(&mut self, listed: Option<&Value>) {
+        let of = |item: &Value| match item {
+            Value::Object(map) => map.keys().cloned().collect(),
+            Value::String(name) => vec![name.clone()],
+            _ => vec!["plugins".to_owned()],
+        };
+        let names: Vec<String> = match listed {
+            None => Vec::new(),
+            Some(Value::Array(items)) => items.iter().flat_map(of).collect(),
+            Some(one) => of(one),
+        };
+        names.iter().for_each(|name| self.plugin(name));
+    }
+
+    fn plugin(&mut self, name: &str) {
+        let short = name.rsplit('/').next().unwrap_or(name);
+        if !PLUGINS.contains(&short) {
+            self.doubt(&format!("the plugin `{name}` may change headings"));
+        }
+    }
+
     fn mdbook(&mut self, value: &Value) {
         self.folder(at(value, &["book", "src"]), "src", "book.src");
         let html = at(value, &["output", "html"]);
         let flag = ["smart-punctuation", "curly-quotes"].iter().find_map(|key| html?.get(*key));
+        // Its versions differ in their default.
+        self.scheme.is_extended = flag.is_none();
         self.scheme.is_smart = flag.and_then(Value::as_bool).unwrap_or(true);
         for name in value.get("preprocessor").and_then(Value::as_object).into_iter().flat_map(|all| all.keys()) {
             if !PREPROCESSORS.contains(&name.as_str()) {
@@ -307,6 +398,18 @@ impl Site {
             "maintainCase",
         ];
         self.check(members, &around, &plain);
+        let has = |name: &str| members.iter().any(|member| member.name == name);
+        let has_below = |name: &str| members.iter().any(|member| member.parents.iter().any(|parent| parent == name));
+        let is_listed =
+            |name: &str| members.iter().any(|member| member.name == name && member.value == Literal::Group(true));
+        for name in ["presets", "plugins"] {
+            if has(name) && !has_below(name) && !is_listed(name) {
+                self.doubt(&format!("`{name}` is computed"));
+            }
+        }
+        if self.scheme.doubt.is_some() {
+            self.loose("its folders may be computed");
+        }
         ["docs", "blog", "src/pages", "versioned_docs", "i18n"].iter().for_each(|path| self.root(path));
         for Member { name, parents, value } in members {
             let is_around = parents.iter().all(|parent| around[..5].contains(&parent.as_str()));
@@ -315,6 +418,7 @@ impl Site {
                 Literal::Computed if name == "path" && is_around => {
                     self.root(".");
                     self.doubt("`path` is computed");
+                    self.loose("its folders are computed");
                 }
                 value if name == "headingIds" && *value != Literal::Word("true".to_owned()) => {
                     self.doubt("`headingIds` is its own");
@@ -336,6 +440,7 @@ impl Site {
             Some(_) => {
                 self.root(".");
                 self.doubt("`srcDir` is computed");
+                self.loose("its folders are computed");
             }
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{
-    super::{params::Dialect, site::Sites, verify},
+    super::{params::Dialect, site::Sites, tree::Tree, verify},
     Case,
 };
 use crate::contract::Setting;
@@ -15,7 +15,8 @@ fn check(files: &[(&str, &str)], expected: &[&str]) {
     let read = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
     let paths: Vec<RepoPath> = files.iter().map(|(path, _)| RepoPath::parse(path).unwrap()).collect();
     let pages = || files.iter().map(|(path, _)| *path).filter(|path| path.ends_with(".md"));
-    let proposed = Sites::of(&paths, &|path| Ok(read(path)), &|| Ok(())).unwrap().settings(pages());
+    let proposed =
+        Sites::of(&Tree::new(&paths, &[], &[]), &|path| Ok(read(path)), &|| Ok(())).unwrap().settings(pages());
     let verified = verify::settings_of(&paths, &|path| read(path.as_str()), pages());
     let shown = |setting: &Setting| {
         let doubt = setting.doubt.as_ref().map(|doubt| format!(": {doubt}")).unwrap_or_default();
@@ -36,7 +37,8 @@ fn a_configuration_names_the_generator_of_its_folder() {
     );
     check(&[("hugo.yaml", "baseURL: /\n"), ("content/b.md", "")], &["content hugo (hugo.yaml)"]);
     check(&[("config.toml", "baseURL = \"/\"\n"), ("content/b.md", "")], &["content hugo (config.toml)"]);
-    check(&[("config.toml", "base_url = \"/\"\n"), ("content/b.md", "")], &[]);
+    let may_be = "content hugo (config.toml): `config.toml` may be of Hugo or of another generator";
+    check(&[("config.toml", "base_url = \"/\"\n"), ("content/b.md", "")], &[may_be]);
     check(
         &[("config/_default/hugo.toml", "contentDir = 'c'\n"), ("c/b.md", "")],
         &["c hugo (config/_default/hugo.toml)"],
@@ -80,7 +82,7 @@ fn each_page_has_the_nearest_site() {
     );
     check(
         &[("mkdocs.yml", "a: 1\n"), ("docs/a.md", ""), ("book.toml", "[book]\nsrc = \"docs\"\n")],
-        &["docs auto (mkdocs.yml): two sites have it, with other rules"],
+        &["docs auto (book.toml): two sites have it, with other rules"],
     );
 }
 
@@ -104,7 +106,22 @@ fn settings_of_its_own_are_in_doubt() {
         ),
         ("docusaurus.config.js", "module.exports = { ...base, title: 'x' };", "it takes settings from another object"),
         ("docusaurus.config.ts", "export default { presets: presets() };", "`presets` is computed"),
-        ("docusaurus.config.js", "module.exports = require('x');", "`docusaurus.config.js` can't be read as data"),
+        ("docusaurus.config.js", "module.exports = require('x');", "other code makes a part of it"),
+        ("docusaurus.config.js", "module.exports = { presets: [require('./x')()] };", "`presets` is computed"),
+        ("docusaurus.config.js", "module.exports = { presets: [['classic', options]] };", "`presets` is computed"),
+        (
+            "docusaurus.config.js",
+            "const c = { title: 'x' };\nc.presets = [['classic', {}]];\nmodule.exports = c;",
+            "other code makes a part of it",
+        ),
+        (
+            ".vitepress/config.ts",
+            "export default mergeConfig(base, { srcDir: 'docs' })",
+            "other code makes a part of it",
+        ),
+        (".vitepress/config.ts", "export default defineConfig(base)", "other code makes a part of it"),
+        ("mkdocs.yml", "plugins: [search, techdocs-core]\n", "the plugin `techdocs-core` may change headings"),
+        ("mkdocs.yml", "plugins:\n- macros: {x: 1}\n", "the plugin `macros` may change headings"),
         (
             ".vitepress/config.ts",
             "export default { markdown: { anchor: { slugify } } }",
@@ -120,11 +137,59 @@ fn settings_of_its_own_are_in_doubt() {
         let files = [(file, text), ("docs/a.md", "")];
         let paths: Vec<RepoPath> = files.iter().map(|(path, _)| RepoPath::parse(path).unwrap()).collect();
         let read = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
-        let found = Sites::of(&paths, &|path| Ok(read(path)), &|| Ok(())).unwrap().settings(["docs/a.md"].into_iter());
+        let found = Sites::of(&Tree::new(&paths, &[], &[]), &|path| Ok(read(path)), &|| Ok(()))
+            .unwrap()
+            .settings(["docs/a.md"].into_iter());
         assert_eq!(found.iter().map(|setting| setting.doubt.as_deref()).collect::<Vec<_>>(), [Some(doubt)], "{text}");
         let verified = verify::settings_of(&paths, &|path| read(path.as_str()), ["docs/a.md"].into_iter());
         assert_eq!(verified, found, "{text}");
     }
+}
+
+/// The rules elsewhere, if a file of the tree may make a site of any folder.
+#[test]
+fn pages_elsewhere_are_in_doubt_if_a_site_may_not_be_seen() {
+    let doubted = |file: &str, why: &str| format!(". github ({file}): of `{file}`: {why}");
+    for (files, file, why) in [
+        (&[("mkdocs.en.yml", "docs_dir: docs\n")][..], "mkdocs.en.yml", "it may configure a site"),
+        (
+            &[("site/mkdocs.yml", "INHERIT: ../base.yml\n")],
+            "site/mkdocs.yml",
+            "the configuration that it inherits may name its folder",
+        ),
+        (
+            &[("hugo.toml", ""), ("config/_default/languages.toml", "[de]\ncontentDir = 'docs'\n")],
+            "hugo.toml",
+            "its settings are in several files",
+        ),
+        (
+            &[("site/docusaurus.config.js", "module.exports = { presets: p() };")],
+            "site/docusaurus.config.js",
+            "its folders may be computed",
+        ),
+    ] {
+        let files = [files, &[("other/a.md", "# A\n[x](#Aa)\n")]].concat();
+        let is_hugo = file == "hugo.toml";
+        match is_hugo {
+            true => check(&files, &[&format!(". hugo ({file}): {why}")]),
+            false => check(&files, &[&doubted(file, why)]),
+        }
+        let (changed, left) = Case::new(&files).outcome();
+        assert!(changed.is_empty() && left.len() == 1 && left[0].contains("(unsure)"), "{file}: {left:?}");
+    }
+    let versions =
+        [("docusaurus.config.js", "module.exports = { title: 'x' };"), ("api_versioned_docs/version-1/a.md", "")];
+    check(&versions, &["api_versioned_docs docusaurus (docusaurus.config.js)"]);
+}
+
+/// Versions of mdBook differ in their default for dashes.
+#[test]
+fn dashes_of_a_book_are_certain_only_by_a_setting() {
+    let page = ("src/a.md", "## --dry-run\n[x](#--dry-run)\n");
+    let (changed, left) = Case::new(&[("book.toml", ""), page]).outcome();
+    assert!(changed.is_empty() && left.len() == 1 && left[0].contains("(unsure)"), "{left:?}");
+    let off = "[output.html]\nsmart-punctuation = false\n";
+    Case::new(&[("book.toml", off), page]).leaves(&[]);
 }
 
 #[test]

@@ -86,6 +86,9 @@ impl<'a> Heading<'a> {
 
     fn mdbook(&self, mut parts: Vec<Part>) -> Taken {
         let line = self.line();
+        if self.rules.extended && line.contains("--") {
+            return Taken::Unknown;
+        }
         let block = braces::last(line).filter(|block| !block.contains(['<', '>', '\\']));
         if self.rules.smart {
             for part in parts.iter_mut().filter(|part| part.kind == Kind::Text) {

@@ -111,7 +111,9 @@ impl Reasons {
         else {
             return Ok(Err("it leads out of the tree".to_owned()));
         };
-        let hit = tree.hit(&new)?.filter(|hit| hit.sight != Sight::Elsewhere);
+        // Where the path stays, it may be that of a page that another one stands in for.
+        let hit = if old.paths == new.paths { tree.hit_or_stand_in(&new)? } else { tree.hit(&new)? };
+        let hit = hit.filter(|hit| hit.sight != Sight::Elsewhere);
         let Some(hit) = hit else { return Ok(Err("its new target does not exist".to_owned())) };
         if is_chosen(tree.params, &old, &new, &hit) {
             return Ok(Ok(Kind::Chosen));
@@ -214,10 +216,10 @@ impl Reasons {
             ends.retain(|end| self.is_known(&end.path));
             match ends.as_slice() {
                 [] => {}
-                _ if repair == Repair::Moved && root::are_other_editions(file, &hit.path) => {
+                _ if repair == Repair::Moved && root::are_other_editions(file, &hit.path, &old.paths) => {
                     return Ok(Err("its new target is of another language or version".to_owned()));
                 }
-                _ if repair == Repair::Content && root::are_apart(tree, file, &hit.path) => {
+                _ if repair == Repair::Content && root::are_apart(tree, file, &hit.path, &old.paths) => {
                     return Ok(Err("its new target is of another documentation".to_owned()));
                 }
                 _ if is_only(&ends, hit) => return Ok(Ok(repair)),
@@ -235,7 +237,7 @@ impl Reasons {
         }
         match here.is_empty() {
             true => Ok(Err("its old path left the workspace".to_owned())),
-            false if root::are_apart(tree, file, &hit.path) => {
+            false if root::are_apart(tree, file, &hit.path, &old.paths) => {
                 Ok(Err("its new target is of another documentation".to_owned()))
             }
             false => Ok(self.name(tree, &texts, hit).map_err(told)),
@@ -264,7 +266,7 @@ impl Reasons {
                 right.push(end.clone());
             }
         }
-        let may_be = |end: &Hit| self.is_known(&end.path) && !root::are_other_editions(file, &end.path);
+        let may_be = |end: &Hit| self.is_known(&end.path) && !root::are_other_editions(file, &end.path, &old.paths);
         right.retain(may_be);
         ends.retain(may_be);
         let is_explained = is_only(&right, hit) || (right.is_empty() && before.page.is_none() && is_only(&ends, hit));
@@ -275,7 +277,7 @@ impl Reasons {
     /// The targets that a moved file's link has from the earlier places of the file.
     fn still_at_origins(&self, tree: &Tree<'_>, file: &RepoPath, texts: &[String]) -> Result<Vec<Hit>, Error> {
         let is_folder = texts.first().is_some_and(|text| text.ends_with('/'));
-        self.at_origins(file, texts).iter().filter_map(|place| tree.at(place, is_folder).transpose()).collect()
+        self.at_origins(file, texts).iter().filter_map(|place| at_origin(tree, place, is_folder).transpose()).collect()
     }
 
     /// True for a file that Git does not ignore, or a folder with such files.
@@ -314,7 +316,7 @@ impl Reasons {
         let is_folder = texts.first().is_some_and(|text| text.ends_with('/'));
         let mut ends = Vec::new();
         for place in self.at_origins(file, texts) {
-            let there = tree.at(&place, is_folder)?;
+            let there = at_origin(tree, &place, is_folder)?;
             let places = [place];
             let found = match there {
                 // The page of a folder may have left it.
@@ -351,7 +353,9 @@ impl Reasons {
             () if !tree.params.repairs(Repair::Name) => {
                 Err("nothing leads from the old target to the new one".to_owned())
             }
-            () if self.remark.is_some() => Err("nothing but its name leads to the new target".to_owned()),
+            () if self.remark.is_some() || tree.lacks_submodule() => {
+                Err("nothing but its name leads to the new target".to_owned())
+            }
             () if is_only(&all) || is_only(&near) => Ok(Repair::Name),
             () if all.len() < 2 => Err("nothing leads from the old target to the new one".to_owned()),
             () => Err("several files have the name of its old target".to_owned()),
@@ -372,6 +376,12 @@ fn last(path: &str) -> &str {
 /// The ends of the first path that has some.
 fn first<'e>(ends: &'e Ends, paths: &[String]) -> Option<&'e BTreeSet<String>> {
     paths.iter().find_map(|path| ends.get(path))
+}
+
+/// The target at an earlier place of a link. What git ignores, and what is in a submodule, may have been any file.
+fn at_origin(tree: &Tree<'_>, place: &str, is_folder: bool) -> Result<Option<Hit>, Error> {
+    let hit = tree.at(place, is_folder)?;
+    Ok(hit.filter(|hit| hit.sight != Sight::Elsewhere || tree.left_out.contains(&hit.path)))
 }
 
 /// The targets of paths, as far as they exist.

@@ -13,13 +13,13 @@ use base::path::RepoPath;
 
 /// A folder of one language or version.
 static EDITION: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^(?:[a-z]{2}(?:[-_][A-Za-z]{2,4})?|(?:version-|v)?\d[^A-Za-z]*)$"));
+    LazyLock::new(|| pattern(r"^(?:[a-z]{2}(?:[-_][A-Za-z]{2,4})?|(?:version-|v)?\d\P{Alphabetic}*)$"));
 /// The folder of a translated plugin of Docusaurus, with its instance.
 static PLUGIN: LazyLock<Regex> = LazyLock::new(|| pattern(r"^docusaurus-plugin-content-(docs|blog|pages)(?:-(.+))?$"));
 /// The configuration that another one of MkDocs begins with.
-static INHERIT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(?m)^INHERIT\s*:\s*["']?([^"'\s#]+)"#));
+static INHERIT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(?m)^INHERIT\s*[:=]\s*["']?(.+?)["']?\s*(?:\s#.*)?$"#));
 /// The folder of pages in the configuration of MkDocs.
-static PAGES: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(?m)^docs_dir\s*:\s*["']?([^"'\s#]+)"#));
+static PAGES: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(?m)^docs_dir\s*[:=]\s*["']?(.+?)["']?\s*(?:\s#.*)?$"#));
 /// The main language of Hugo.
 static MAIN: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(?m)^defaultContentLanguage\s*[:=]\s*["']?([A-Za-z_-]+)"#));
 /// The folder of documents in the configuration of Docusaurus.
@@ -68,8 +68,9 @@ impl Surroundings for Configured<'_> {
 }
 
 /// True if a target belongs to another documentation, language or version. A name or content is not evidence for a link to it.
-pub(super) fn are_apart(around: &dyn Surroundings, file: &str, target: &str) -> bool {
-    let own = editions(file);
+/// `old` are the places that the link names.
+pub(super) fn are_apart(around: &dyn Surroundings, file: &str, target: &str, old: &[String]) -> bool {
+    let own: Vec<&str> = editions(file).into_iter().chain(old.iter().flat_map(|place| editions(place))).collect();
     let folders = around.joint().iter().filter_map(|folder| joined("", folder)).filter(|folder| !folder.is_empty());
     let folders: Vec<String> = folders.map(|folder| folder + "/").collect();
     let is_joint = |path: &str| folders.iter().any(|folder| path.starts_with(folder));
@@ -80,9 +81,12 @@ pub(super) fn are_apart(around: &dyn Surroundings, file: &str, target: &str) -> 
 }
 
 /// True if a link would lead from one language or version to another. A move is not evidence for that.
-pub(super) fn are_other_editions(file: &str, target: &str) -> bool {
-    let own = editions(file);
-    !own.is_empty() && editions(target).iter().any(|edition| !own.contains(edition))
+/// `old` are the places that the link names.
+pub(super) fn are_other_editions(file: &str, target: &str, old: &[String]) -> bool {
+    let of_file = editions(file);
+    let named: Vec<&str> = old.iter().flat_map(|place| editions(place)).collect();
+    let is_own = |edition: &&str| of_file.contains(edition) || named.contains(edition);
+    !of_file.is_empty() && !editions(target).iter().all(is_own)
 }
 
 /// The folders of a language or version on the way to a file.
@@ -270,7 +274,7 @@ mod tests {
             ("src/v1.0/x.md", "src/v2.0/y.md", true),
             ("src/index.md", "src/pt-BR/y.md", true),
         ] {
-            assert_eq!(check(&files, |around| are_apart(around, file, target)), expected, "{file} {target}");
+            assert_eq!(check(&files, |around| are_apart(around, file, target, &[])), expected, "{file} {target}");
         }
     }
 }

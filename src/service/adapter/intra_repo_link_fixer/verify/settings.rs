@@ -11,8 +11,20 @@ use audit::{
     members::{Member, members},
 };
 
-/// The folders of a site, below that of its configuration, and its rules.
-type Settings = (Vec<String>, Rules);
+/// What a configuration says.
+pub(super) struct Settings {
+    /// The folders of the site, below that of its configuration.
+    pub(super) folders: Vec<String>,
+    pub(super) rules: Rules,
+    /// The reason that it may have other folders, too.
+    pub(super) open: Option<&'static str>,
+}
+
+impl Settings {
+    fn open(&mut self, why: &'static str) {
+        self.open = self.open.or(Some(why));
+    }
+}
 
 /// Reads a configuration; none if it is another program's.
 pub(super) fn read(tool: Tool, path: &str, text: Option<&str>) -> Option<Settings> {
@@ -24,20 +36,29 @@ pub(super) fn read(tool: Tool, path: &str, text: Option<&str>) -> Option<Setting
         Tool::Vitepress => Dialect::Vitepress,
         Tool::Astro => Dialect::Github,
     };
-    let mut settings: Settings = (Vec::new(), Rules::of(dialect));
+    let mut settings = Settings { folders: Vec::new(), rules: Rules::of(dialect), open: None };
     let is_read = match tool {
         Tool::Mkdocs | Tool::Mdbook | Tool::Hugo | Tool::HugoOrOther => {
             let value = text.and_then(|text| data(path, text));
-            if tool == Tool::HugoOrOther && !value.as_ref().is_some_and(is_of_hugo) {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            if tool == Tool::HugoOrOther && value.is_none() {
                 return None;
             }
             value.map(|value| match tool {
+                Tool::HugoOrOther if !is_of_hugo(&value) => {
+                    settings.folders.push("content".to_owned());
+                    settings.rules.doubt(format!("`{name}` may be of Hugo or of another generator"));
+                }
                 Tool::Mkdocs => mkdocs(&value, &mut settings),
                 Tool::Mdbook => mdbook(&value, &mut settings),
                 _ => hugo(&value, &mut settings),
             })
         }
         Tool::Docusaurus | Tool::Vitepress | Tool::Astro => {
+            if text.is_some_and(is_changed_elsewhere) {
+                settings.rules.doubt("other code makes a part of it");
+                settings.open("other code makes a part of its configuration");
+            }
             let members = text.and_then(members).filter(|members| !members.is_empty());
             members.map(|members| match tool {
                 Tool::Docusaurus => docusaurus(&members, &mut settings),
@@ -48,8 +69,9 @@ pub(super) fn read(tool: Tool, path: &str, text: Option<&str>) -> Option<Setting
     };
     if is_read.is_none() {
         let name = path.rsplit('/').next().unwrap_or_default();
-        settings.0.push(".".to_owned());
-        settings.1.doubt(format!("`{name}` can't be read as data"));
+        settings.folders.push(".".to_owned());
+        settings.rules.doubt(format!("`{name}` can't be read as data"));
+        settings.open("its configuration can't be read as data");
     }
     Some(settings)
 }
@@ -65,13 +87,14 @@ fn data(path: &str, text: &str) -> Option<Value> {
 }
 
 /// Notes the folder that a setting names; the whole site is in doubt if it is computed.
-fn place((folders, rules): &mut Settings, value: Option<&Value>, (name, standard): (&str, &str)) {
+fn place(settings: &mut Settings, value: Option<&Value>, (name, standard): (&str, &str)) {
     match value.map(Value::as_str) {
-        None => folders.push(standard.to_owned()),
-        Some(Some(folder)) => folders.push(folder.to_owned()),
+        None => settings.folders.push(standard.to_owned()),
+        Some(Some(folder)) => settings.folders.push(folder.to_owned()),
         Some(None) => {
-            folders.push(".".to_owned());
-            rules.doubt(format!("`{name}` is computed"));
+            settings.folders.push(".".to_owned());
+            settings.rules.doubt(format!("`{name}` is computed"));
+            settings.open("its folders are computed");
         }
     }
 }
@@ -79,9 +102,15 @@ fn place((folders, rules): &mut Settings, value: Option<&Value>, (name, standard
 fn mkdocs(value: &Value, settings: &mut Settings) {
     const KNOWN: &str = " abbr admonition attr_list codehilite def_list extra fenced_code footnotes md_in_html meta sane_lists tables toc ";
     place(settings, value.get("docs_dir"), ("docs_dir", "docs"));
-    let rules = &mut settings.1;
+    if value.get("INHERIT").is_some() && value.get("docs_dir").is_none() {
+        settings.open("the configuration that it inherits may name its folder");
+    }
+    let rules = &mut settings.rules;
     for name in ["hooks", "INHERIT"].into_iter().filter(|name| value.get(*name).is_some()) {
         rules.doubt(format!("`{name}` may change its settings"));
+    }
+    for name in plugins(value).into_iter().filter(|name| !is_harmless(name)) {
+        rules.doubt(format!("the plugin `{name}` may change headings"));
     }
     rules.attributes = false;
     let nothing = Value::Null;
@@ -112,12 +141,62 @@ fn mkdocs(value: &Value, settings: &mut Settings) {
     }
 }
 
+/// The plugins of MkDocs.
+fn plugins(value: &Value) -> Vec<String> {
+    let names = |item: &Value| match item {
+        Value::String(name) => vec![name.clone()],
+        Value::Object(map) => map.keys().cloned().collect(),
+        _ => vec!["plugins".to_owned()],
+    };
+    match value.get("plugins") {
+        Some(Value::Array(items)) => items.iter().flat_map(names).collect(),
+        Some(one) => names(one),
+        None => Vec::new(),
+    }
+}
+
+/// True for a plugin that neither changes nor makes headings.
+fn is_harmless(plugin: &str) -> bool {
+    const NAMES: &str = " tags search social section-index redirects privacy offline minify meta literate-nav i18n glightbox \
+                         git-revision-date-localized blog awesome-pages awesome-nav autorefs ";
+    let name = plugin.split('/').next_back().unwrap_or_default();
+    NAMES.contains(&format!(" {name} "))
+}
+
+/// True if a program hands its configuration to other code, gets it from there, or changes it afterwards.
+fn is_changed_elsewhere(text: &str) -> bool {
+    let squeezed: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_call = |start: &str| {
+        squeezed.match_indices(start).any(|(at, _)| {
+            let rest = squeezed[at + start.len()..].trim_start();
+            let rest = rest.strip_prefix("await ").unwrap_or(rest).trim_start();
+            let end = rest.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '$' | '.')).unwrap_or(rest.len());
+            let Some(inner) = rest[end..].trim_start().strip_prefix('(').filter(|_| end > 0) else { return false };
+            !rest.starts_with("defineConfig") || !inner.trim_start().starts_with('{')
+        })
+    };
+    let is_set = |name: &str| {
+        squeezed.match_indices(name).any(|(at, _)| {
+            let rest = &squeezed[at + name.len()..];
+            let line = &rest[..rest.find(';').unwrap_or(rest.len())];
+            let equals = line.find('=').map(|at| &line[at + 1..]);
+            !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+                && equals.is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['=', '>']))
+        })
+    };
+    is_call("export default ")
+        || is_call("module.exports =")
+        || [".presets", ".plugins", ".docs", ".markdown", ".srcDir"].iter().any(|name| is_set(name))
+}
+
 fn mdbook(value: &Value, settings: &mut Settings) {
     const KNOWN: [&str; 5] = ["links", "index", "toc", "mermaid", "admonish"];
     place(settings, find(value, "book.src"), ("book.src", "src"));
-    let rules = &mut settings.1;
+    let rules = &mut settings.rules;
     let smart = value.pointer("/output/html/smart-punctuation").or(value.pointer("/output/html/curly-quotes"));
     rules.smart = smart != Some(&Value::Bool(false));
+    // The default is not the same in all versions.
+    rules.extended = smart.is_none();
     if let Some(Value::Object(all)) = value.get("preprocessor") {
         for name in all.keys().filter(|name| !KNOWN.contains(&name.as_str())) {
             rules.doubt(format!("the preprocessor `{name}` may change headings"));
@@ -153,9 +232,9 @@ fn hugo(value: &Value, settings: &mut Settings) {
             let target = text(mount, "target");
             target == "content" || target.starts_with("content/")
         });
-        settings.0.extend(content.map(|mount| text(mount, "source")));
+        settings.folders.extend(content.map(|mount| text(mount, "source")));
     }
-    let rules = &mut settings.1;
+    let rules = &mut settings.rules;
     let parser = "markup.goldmark.parser";
     let setting = |name: &str| find(value, &format!("{parser}.{name}"));
     match setting("autoHeadingIDType").or(setting("autoIDType")).map(Value::as_str) {
@@ -202,7 +281,11 @@ fn check(members: &[Member], rules: &mut Rules, parts: &[&str], unwanted: &[&str
     }
 }
 
-fn docusaurus(members: &[Member], (folders, rules): &mut Settings) {
+fn docusaurus(members: &[Member], settings: &mut Settings) {
+    let listed = |name: &str| members.iter().find(|member| split(&member.path).1 == name);
+    let is_around = |name: &str| members.iter().any(|member| split(&member.path).0.contains(&name));
+    let Settings { folders, rules, open } = settings;
+
     let parts = ["presets", "plugins", "docs", "blog", "pages", "markdown", "anchors", "mdx1Compat"];
     let unwanted = [
         "remarkPlugins",
@@ -213,6 +296,14 @@ fn docusaurus(members: &[Member], (folders, rules): &mut Settings) {
         "maintainCase",
     ];
     check(members, rules, &parts, &unwanted);
+    for name in ["presets", "plugins"] {
+        if listed(name).is_some_and(|member| !member.is_empty) && !is_around(name) {
+            rules.doubt(format!("`{name}` is computed"));
+        }
+    }
+    if rules.doubt.is_some() {
+        *open = open.or(Some("its folders may be computed"));
+    }
     folders.extend(["docs", "blog", "src/pages", "versioned_docs", "i18n"].map(str::to_owned));
     for member in members {
         let (around, name) = split(&member.path);
@@ -221,6 +312,7 @@ fn docusaurus(members: &[Member], (folders, rules): &mut Settings) {
             "path" if is_plugin && member.is_computed => {
                 folders.push(".".to_owned());
                 rules.doubt("`path` is computed");
+                *open = open.or(Some("its folders are computed"));
             }
             "path" if is_plugin => folders.extend(member.text.clone()),
             "headingIds" if member.is_empty || member.is_computed || member.text.is_some() => {
@@ -231,7 +323,7 @@ fn docusaurus(members: &[Member], (folders, rules): &mut Settings) {
     }
 }
 
-fn vitepress(members: &[Member], (folders, rules): &mut Settings) {
+fn vitepress(members: &[Member], Settings { folders, rules, open }: &mut Settings) {
     check(members, rules, &["markdown"], &["slugify", "anchor", "attrs", "preConfig", "math", "extends", "emoji"]);
     if members.iter().any(|member| member.path == "markdown.config") {
         rules.doubt("`markdown.config` may change headings");
@@ -242,11 +334,12 @@ fn vitepress(members: &[Member], (folders, rules): &mut Settings) {
         Some(_) => {
             folders.push(".".to_owned());
             rules.doubt("`srcDir` is computed");
+            *open = open.or(Some("its folders are computed"));
         }
     }
 }
 
-fn astro(members: &[Member], (folders, rules): &mut Settings) {
+fn astro(members: &[Member], Settings { folders, rules, .. }: &mut Settings) {
     rules.extended = true;
     check(members, rules, &["markdown"], &["remarkPlugins", "rehypePlugins", "processor", "srcDir"]);
     folders.extend(["src/content", "src/pages", "src/docs"].map(str::to_owned));

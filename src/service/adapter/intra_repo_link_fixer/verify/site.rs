@@ -1,6 +1,6 @@
 //! The renderer of each page, by the configurations in the tree. They are read as data, by other readers than the proposer's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::params::Dialect,
@@ -23,33 +23,89 @@ struct Site {
 pub(super) struct Sites {
     by_folder: BTreeMap<String, Site>,
     otherwise: Rules,
+    /// The file that puts the rules of other pages in doubt.
+    sign: Option<String>,
 }
+
+const PARTS: &str = "its settings are in several files";
 
 /// Gives the text of a file, if it is one.
 pub(super) type Texts<'a> = &'a dyn Fn(&RepoPath) -> Option<String>;
 
+/// The entries of the tree.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    /// Files that git tracks or does not ignore.
+    pub(super) files: BTreeSet<String>,
+    pub(super) links: BTreeSet<String>,
+    /// Files that git tracks and that a sparse checkout left out.
+    pub(super) left_out: BTreeSet<String>,
+    /// Folders of other repositories.
+    pub(super) submodules: BTreeSet<String>,
+}
+
 impl Sites {
-    /// The sites among all files of the tree, unless the parameters name the renderer.
-    pub(super) fn of(dialect: Dialect, files: &[RepoPath], texts: Texts<'_>) -> Result<Self, Error> {
-        let mut sites = Sites { by_folder: BTreeMap::new(), otherwise: Rules::of(dialect) };
+    /// The sites among all files of the tree, unless the parameters name the renderer. A sign of a site that is not seen puts the
+    /// other pages in doubt.
+    pub(super) fn of(dialect: Dialect, entries: &Entries, texts: Texts<'_>) -> Result<Self, Error> {
+        let mut sites = Sites { by_folder: BTreeMap::new(), otherwise: Rules::of(dialect), sign: None };
         if dialect != Dialect::Auto {
             return Ok(sites);
         }
-        for path in files {
-            let Some((tool, base)) = tool(path) else { continue };
-            let text = texts(path);
-            let Some((folders, mut rules)) = settings::read(tool, path, text.as_deref()) else { continue };
-            if tool == Tool::Hugo || tool == Tool::HugoOrOther {
-                let has_parts = files.iter().any(|other| is_part_of_hugo(&base, other));
-                if has_parts {
-                    rules.doubt("its settings are in several files");
-                }
+        for name in &entries.files {
+            let path = RepoPath::parse(name)?;
+            match tool(&path) {
+                Some((tool, base)) => sites.read(entries, (tool, &base), &path, texts),
+                None if may_configure(name) => sites.mark(name, "it may configure a site"),
+                None => {}
             }
-            for folder in folders.iter().filter_map(|folder| joined(&base, folder)) {
-                sites.add(folder, Site { rules: rules.clone(), path: path.to_string() });
+        }
+        for name in entries.links.iter().chain(&entries.left_out) {
+            let tool = RepoPath::parse(name).ok().as_ref().and_then(tool);
+            let is_in_site =
+                |folder: &String| folder.is_empty() || name == folder || name.starts_with(&format!("{folder}/"));
+            if tool.is_some_and(|(tool, _)| tool != Tool::HugoOrOther) {
+                sites.mark(name, "it configures a site, and can't be read here");
+            } else if entries.links.contains(name) && sites.by_folder.keys().any(is_in_site) {
+                sites.mark(name, "a site shows files by this link");
             }
         }
         Ok(sites)
+    }
+
+    fn read(&mut self, entries: &Entries, (tool, base): (Tool, &str), path: &RepoPath, texts: Texts<'_>) {
+        let text = texts(path);
+        let Some(mut found) = settings::read(tool, path, text.as_deref()) else { return };
+        if matches!(tool, Tool::Hugo | Tool::HugoOrOther) {
+            let parts: BTreeSet<&str> = entries.files.iter().filter_map(|file| part_of_hugo(base, file)).collect();
+            if !parts.is_empty() {
+                found.rules.doubt(PARTS);
+            }
+            if parts.iter().any(|part| *part != "markup") {
+                found.folders.push(".".to_owned());
+                found.open = Some(PARTS);
+            }
+        }
+        if tool == Tool::Docusaurus {
+            let begin = if base.is_empty() { String::new() } else { format!("{base}/") };
+            let firsts = entries.files.iter().filter_map(|file| file.strip_prefix(&begin)?.split_once('/'));
+            let versions = firsts.map(|(first, _)| first).filter(|first| first.ends_with("_versioned_docs"));
+            found.folders.extend(versions.map(str::to_owned).collect::<BTreeSet<_>>());
+        }
+        if let Some(why) = found.open {
+            self.mark(path, why);
+        }
+        for folder in found.folders.iter().filter_map(|folder| joined(base, folder)) {
+            self.add(folder, Site { rules: found.rules.clone(), path: path.to_string() });
+        }
+    }
+
+    /// Puts the pages without a site in doubt, because of a file.
+    fn mark(&mut self, path: &str, why: &str) {
+        if self.sign.is_none() {
+            self.sign = Some(path.to_owned());
+            self.otherwise.doubt(format!("of `{path}`: {why}"));
+        }
     }
 
     fn add(&mut self, folder: String, site: Site) {
@@ -91,7 +147,9 @@ impl Sites {
     /// The settings that pages have by their sites.
     pub(super) fn settings<'p>(&self, pages: impl Iterator<Item = &'p str>) -> Vec<Setting> {
         let mut found: BTreeMap<&str, Setting> = BTreeMap::new();
-        for (folder, site) in pages.filter_map(|page| self.around(page)) {
+        let otherwise = self.sign.as_ref().map(|sign| Site { rules: self.otherwise.clone(), path: sign.clone() });
+        let of_page = |page| self.around(page).or_else(|| Some((".", otherwise.as_ref()?)));
+        for (folder, site) in pages.filter_map(of_page) {
             found.entry(folder).or_insert_with(|| Setting {
                 name: "anchors".to_owned(),
                 value: site.rules.dialect.name().to_owned(),
@@ -131,13 +189,17 @@ pub(super) fn tool(path: &RepoPath) -> Option<(Tool, String)> {
     Some((tool, above.join("/")))
 }
 
-/// True for a file with a part of the settings of a site of Hugo.
-fn is_part_of_hugo(base: &str, path: &RepoPath) -> bool {
-    let own = if base.is_empty() {
-        Some(path.as_str())
-    } else {
-        path.strip_prefix(base).and_then(|rest| rest.strip_prefix('/'))
-    };
-    own.and_then(|own| own.strip_prefix("config/"))
-        .is_some_and(|rest| rest.rsplit('/').next().is_some_and(|file| file.starts_with("markup.")))
+/// The part of the settings of a site of Hugo that a file has, if it is one that matters.
+fn part_of_hugo<'p>(base: &str, path: &'p str) -> Option<&'p str> {
+    let own = if base.is_empty() { path } else { path.strip_prefix(base)?.strip_prefix('/')? };
+    let file = own.strip_prefix("config/")?.rsplit('/').next()?;
+    let (part, _) = file.split_once('.')?;
+    ["markup", "languages", "module"].contains(&part).then_some(part)
+}
+
+/// True for a file whose name is like that of a configuration, and is none that every renderer reads.
+fn may_configure(path: &str) -> bool {
+    let file = path.rsplit('/').next().unwrap_or_default();
+    let is_data = file.rsplit_once('.').is_some_and(|(_, end)| matches!(end, "toml" | "yaml" | "yml" | "json"));
+    is_data && (file.starts_with("mkdocs") || file.starts_with("hugo.") || file.starts_with("book."))
 }

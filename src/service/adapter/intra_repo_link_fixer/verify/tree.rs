@@ -12,14 +12,11 @@ use super::{
     format::Format,
     root::{self, Surroundings, stand_ins},
     rules::Tool,
-    site::Sites,
+    site::{Entries, Sites},
 };
 use crate::Context;
 use base::{error::Error, path::RepoPath};
-use system::{
-    git::{self, Tracked},
-    workspace::{Globs, IgnoreFiles, Kind},
-};
+use system::workspace::{IgnoreFiles, Kind};
 
 /// File names that stand for their folder if the parameters name none.
 const INDEXES: &[&str] = &["README.md", "index.md", "_index.md", "index.html"];
@@ -110,24 +107,16 @@ impl<'a> Tree<'a> {
     /// The tree with the documents of the target.
     pub(super) fn new(
         ctx: &'a Context<'a>,
-        (params, sites): (&'a Params, &'a Sites),
+        (params, sites, entries): (&'a Params, &'a Sites, Entries),
         files: BTreeMap<RepoPath, Read>,
         pulse: Steady<'a>,
-    ) -> Result<Self, Error> {
-        let listing = ctx.view.list_entries(&Globs::parse(&["**"])?, ctx.threads)?;
-        let entries: BTreeSet<String> = listing.paths.into_iter().map(|path| path.as_str().to_owned()).collect();
-        let configured = root::sites(&entries);
-        let (mut left_out, mut submodules) = (BTreeSet::new(), BTreeSet::new());
-        for (path, tracked) in git::tracked(ctx.view.workspace().root())? {
-            match tracked {
-                Tracked::Absent => left_out.insert(path),
-                Tracked::Repository => submodules.insert(path),
-                Tracked::File => false,
-            };
-        }
+    ) -> Self {
+        let configured = root::sites(&entries.files);
         let ignored = ctx.view.workspace().ignore_files();
+        let Entries { files: paths, links, left_out, submodules } = entries;
+        let entries = paths.into_iter().chain(links).collect();
         let (kinds, others) = (Mutex::default(), Mutex::default());
-        Ok(Tree { ctx, params, sites, files, pulse, entries, left_out, submodules, ignored, configured, kinds, others })
+        Tree { ctx, params, sites, files, pulse, entries, left_out, submodules, ignored, configured, kinds, others }
     }
 
     /// Judges a destination in a file.
@@ -147,7 +136,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The target of a place, or the file that its site shows in its place.
-    fn hit_or_stand_in(&self, local: &Local) -> Result<Option<Hit>, Error> {
+    pub(super) fn hit_or_stand_in(&self, local: &Local) -> Result<Option<Hit>, Error> {
         let hit = self.hit(local)?;
         let is_whole = |hit: &Hit| hit.page.is_some() || hit.sight == Sight::Linked;
         if hit.as_ref().is_some_and(is_whole) {
@@ -158,7 +147,15 @@ impl<'a> Tree<'a> {
                 return Ok(Some(other));
             }
         }
-        Ok(hit)
+        if hit.is_some() {
+            return Ok(hit);
+        }
+        for path in local.paths.iter().flat_map(|path| stand_ins(self, path)) {
+            if let Some(other) = self.at(&path, local.is_folder)? {
+                return Ok(Some(other));
+            }
+        }
+        Ok(None)
     }
 
     /// The target of a place, if it exists or may exist.
@@ -204,13 +201,23 @@ impl<'a> Tree<'a> {
         Ok(None)
     }
 
+    /// True if a submodule is not checked out, so that the names in it are unknown.
+    pub(super) fn lacks_submodule(&self) -> bool {
+        self.submodules.iter().any(|path| !has_below(&self.entries, path))
+    }
+
     /// True if nothing is at a path, and another copy of the tree may have something there: a file that this checkout left out,
     /// one of a submodule, or one that git ignores.
     fn is_elsewhere(&self, path: &str) -> Result<bool, Error> {
         if path.is_empty() || self.kind(path)?.is_some() {
             return Ok(false);
         }
-        let is_left_out = self.left_out.contains(path) || has_below(&self.left_out, path);
+        let is_left_out = has_below(&self.left_out, path)
+            || path
+                .match_indices('/')
+                .map(|(at, _)| &path[..at])
+                .chain([path])
+                .any(|part| self.left_out.contains(part));
         let is_ignored = || RepoPath::parse(path).is_ok_and(|path| self.ignored.cover(&path));
         let parts = path.match_indices('/').map(|(at, _)| &path[..at]).chain([path]);
         Ok(is_left_out || parts.into_iter().any(|part| self.submodules.contains(part)) || is_ignored())
