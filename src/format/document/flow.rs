@@ -236,6 +236,13 @@ impl Writing<'_> {
             let end = rest.start + self.text(&rest).trim_end().len();
             self.trivia(out, rest.start..end);
             self.segments.rest.start = end;
+            // Comments in an empty container are not those of its first child.
+            if end > rest.start {
+                self.break_line();
+            }
+            if self.text(&(rest.start..end)).contains('\n') {
+                out.put(self.pen.style.newline);
+            }
         }
         if self.is_after_comment {
             self.break_line();
