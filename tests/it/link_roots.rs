@@ -39,7 +39,7 @@ fn a_link_to_a_page_that_is_not_translated_is_right() {
         (&[("docs/en/mkdocs.yml", "site_name: x\n"), ("docs/en/docs/a/b.md", "# B\n")], "docs/de/docs/a/p.md"),
         (&[("hugo.toml", "defaultContentLanguage = \"fr\"\n"), ("content/fr/a/b.md", "# B\n")], "content/de/a/p.md"),
         (&[("web/hugo.yaml", "title: x\n"), ("web/content/en/a/b.md", "# B\n")], "web/content/pt-br/a/p.md"),
-        (&[("config.toml", "title = 'x'\n"), ("content/en/b.md", "# B\n")], "content/de/p.md"),
+        (&[("config.toml", "languageCode = 'de'\n"), ("content/en/b.md", "# B\n")], "content/de/p.md"),
         (&[DOCUSAURUS, ("docs/a/b.md", "# B\n")], &format!("{plugin}/current/a/p.md")),
         (&[DOCUSAURUS, ("web/docs/b.md", "# B\n")], &format!("{plugin}/current/p.md")),
         (&[DOCUSAURUS, ("web/versioned_docs/version-2/b.md", "# B\n")], &format!("{plugin}/version-2/p.md")),

@@ -92,12 +92,7 @@ pub(super) fn read(place: &Place, environment: &BTreeMap<String, String>) -> Res
     check_format(&local)?;
     check_work_tree(place, &local)?;
     let has_own = is_true(&local, "extensions.worktreeConfig");
-    // Git names the remote that has the missing objects in either way.
-    let is_promisor = |remote: gix::config::file::SectionRef<'_>| {
-        remote.body().value("promisor").is_some_and(|value| value.to_vec() != b"false")
-    };
-    let has_promisor = local.sections_by_name("remote").is_some_and(|mut remotes| remotes.any(is_promisor));
-    let partial = local.string("extensions.partialClone").is_some() || has_promisor;
+    let partial = is_partial(&local);
     layers.push(local);
     if has_own {
         layers.push(of_repository(&place.own.join("config.worktree"), Source::Worktree)?);
@@ -136,6 +131,13 @@ pub(super) fn read(place: &Place, environment: &BTreeMap<String, String>) -> Res
     settings.ignore_case = is_true("core.ignoreCase");
     settings.sparse = is_true("core.sparseCheckout");
     Ok(settings)
+}
+
+/// True if another repository has the objects that are missing here. Git names it in either way.
+fn is_partial(file: &File) -> bool {
+    let mut remotes = file.sections_by_name("remote").into_iter().flatten();
+    file.string("extensions.partialClone").is_some()
+        || remotes.any(|remote| remote.body().value("promisor").is_some_and(|value| value.to_vec() != b"false"))
 }
 
 fn is_true(file: &File, key: &str) -> bool {

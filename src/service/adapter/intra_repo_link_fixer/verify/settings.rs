@@ -11,7 +11,7 @@ use audit::{
     members::{Member, members},
 };
 
-/// What a configuration says.
+/// The statements of a configuration.
 pub(super) struct Settings {
     /// The folders of the site, below that of its configuration.
     pub(super) folders: Vec<String>,
