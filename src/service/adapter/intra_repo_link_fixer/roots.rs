@@ -16,6 +16,9 @@ const PLUGINS: &[(&str, &str)] = &[
     ("docusaurus-plugin-content-pages", "src/pages"),
 ];
 
+/// The codes of languages by ISO 639-1, and of countries that are used for them.
+const LANGUAGES: &str = include_str!("languages.txt");
+
 /// The documentation roots of a tree.
 #[derive(Debug, Default)]
 pub(super) struct Roots {
@@ -185,11 +188,15 @@ fn under(folder: &str, name: &str) -> String {
 
 /// True for the name of a folder with one language or version of a documentation: `pt-br`, `v2.1`, `version-3`.
 fn is_edition(name: &str) -> bool {
-    let (language, region) = name.split_once(['-', '_']).unwrap_or((name, "XX"));
-    let is_language = language.len() == 2
-        && language.bytes().all(|byte| byte.is_ascii_lowercase())
-        && (2..=4).contains(&region.len())
-        && region.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_language = match name.split_once(['-', '_']) {
+        None => LANGUAGES.split_whitespace().any(|language| language == name),
+        Some((language, region)) => {
+            language.len() == 2
+                && language.bytes().all(|byte| byte.is_ascii_lowercase())
+                && (2..=4).contains(&region.len())
+                && region.bytes().all(|byte| byte.is_ascii_alphabetic())
+        }
+    };
     let version = name.strip_prefix("version-").or(name.strip_prefix('v')).unwrap_or(name);
     is_language || (version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains(char::is_alphabetic))
 }
@@ -300,6 +307,9 @@ mod tests {
             ("src/v1.0/x.md", "src/v2.0/y.md", true),
             ("src/version-1/x.md", "src/version-1/y.md", false),
             ("src/index.md", "src/pt-BR/y.md", true),
+            ("src/index.md", "src/ja/y.md", true),
+            ("src/index.md", "src/ui/y.md", false),
+            ("src/db/x.md", "src/go/y.md", false),
         ] {
             assert_eq!(roots.are_apart(file, target, &[]), apart, "{file} {target}");
         }
