@@ -1,5 +1,8 @@
 //! The members of the objects that a program writes out, by its tokens alone. A configuration is read, never run.
 
+use crate::code::gaps;
+use base::language::Language;
+
 /// A member of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
@@ -28,8 +31,11 @@ struct Frame {
     name: Option<String>,
 }
 
-/// The members in a program; none if its brackets do not match.
-pub fn members(text: &str) -> Option<Vec<Member>> {
+/// The members in a program; none if it has a syntax error. The path tells the dialect.
+pub fn members(path: &str, text: &str) -> Option<Vec<Member>> {
+    if gaps::refused(path, Language::TypeScript, text) > 0 {
+        return None;
+    }
     let tokens = tokens(text)?;
     let (mut frames, mut found): (Vec<Frame>, Vec<Member>) = (Vec::new(), Vec::new());
     let mut pending = None;
@@ -196,7 +202,7 @@ mod tests {
     fn literals_are_told_from_programs() {
         let text = "import x from 'x';\nexport default defineConfig({\n  a: 'b', // c: 'd'\n  'e-f': { g: [ ], h: -1, ...i },\n  \
                     j, k() { return 1 }, l: `m`, n: `${o}`, p: x, q: false as const, r: /}'/, s: [{ t: 1 }],\n} satisfies T)\n";
-        let shown: Vec<String> = members(text)
+        let shown: Vec<String> = members("a.ts", text)
             .unwrap()
             .iter()
             .map(|member| {
@@ -225,8 +231,8 @@ mod tests {
             ]
         );
         for text in ["({ a: ", "'", "/* ", "a }"] {
-            assert_eq!(members(text), None, "{text}");
+            assert_eq!(members("a.ts", text), None, "{text}");
         }
-        assert_eq!(members("const f = (a) => { b: 'c' };"), Some(Vec::new()));
+        assert_eq!(members("a.ts", "const f = (a) => { b: 'c' };"), Some(Vec::new()));
     }
 }

@@ -105,6 +105,61 @@ fn a_renamed_file_that_is_left_out_is_no_target_of_a_repair() {
     assert_eq!((findings.len(), site.tree() == before), (1, true), "{findings:?}");
 }
 
+/// A file of that name which another move did not make is another one, also if the moved file is out of sight.
+#[test]
+fn a_file_that_moved_out_of_sight_is_not_another_of_its_name() {
+    let words = "some words of it\n".repeat(9);
+    let files = [("docs/plan.md", &*words), ("docs/b/plan.md", "# Another\n"), ("src/c.md", "# C\n")];
+    let left_out = site("[x](docs/plan.md)\n", &files);
+    left_out.git(&["mv", "docs/plan.md", "src/steps.md"]);
+    left_out.commit();
+    leave_out(&left_out, &["!/src/"]);
+    let (_, findings) = repaired(&left_out, &json!({"unresolved": "list"}), 0);
+    assert_eq!((findings.len(), left_out.read("a.md")), (1, b"[x](docs/plan.md)\n".to_vec()), "{findings:?}");
+}
+
+/// The old path of a moved page has another file now, so that a link of a page that moved later may mean either.
+#[test]
+fn a_target_that_another_file_replaced_is_a_candidate() {
+    for is_swap in [false, true] {
+        let words = "some words of it\n".repeat(9);
+        let page = format!("[x](plan.md)\n{}", "other words\n".repeat(9));
+        let site = site("", &[("plan.md", &words), ("notes.md", &words.to_uppercase()), ("page.md", &page)]);
+        site.write(if is_swap { "notes.md" } else { "steps.md" }, &words);
+        site.write("plan.md", if is_swap { words.to_uppercase() } else { "# Another page\n".to_owned() });
+        site.commit();
+        site.write("sub/b.md", "");
+        site.git(&["mv", "page.md", "sub/page.md"]);
+        site.commit();
+        let (_, findings) = repaired(&site, &json!({"unresolved": "list"}), 0);
+        assert_eq!((findings.len(), site.read("sub/page.md")), (1, page.into_bytes()), "{findings:?}");
+    }
+}
+
+/// More than a name leads to the page, so that the link follows it with its anchor, which stays in doubt.
+#[test]
+fn a_link_follows_a_page_whose_anchors_are_unknown() {
+    let words = format!("# Plan\n{}", "some words of it\n".repeat(9));
+    let config = "site_name: x\nplugins:\n- unheard-of\n";
+    for (link, params, expected) in [
+        ("plan.md#it", json!({}), "steps.md#it"),
+        ("Steps.md#it", json!({}), "steps.md#it"),
+        ("b/steps.md#it", json!({}), "b/steps.md#it"),
+        ("plan.md#it", json!({"repairs": ["name"]}), "plan.md#it"),
+    ] {
+        let files = [("mkdocs.yml", config), ("docs/plan.md", &*words), ("docs/p.md", &format!("[x]({link})\n"))];
+        let site = site("", &files);
+        site.git(&["mv", "docs/plan.md", "docs/steps.md"]);
+        site.commit();
+        let params = [params, json!({"unresolved": "list"})].into_iter().fold(json!({}), |mut all, part| {
+            all.as_object_mut().expect("it is an object").extend(part.as_object().expect("it is one").clone());
+            all
+        });
+        let (output, findings) = repaired(&site, &params, 0);
+        assert_eq!(site.read("docs/p.md"), format!("[x]({expected})\n").into_bytes(), "{output:#} {findings:?}");
+    }
+}
+
 #[test]
 fn a_target_in_a_submodule_is_unknown() {
     let other = site("# other\n", &[("doc/guide.md", "# G\n")]);

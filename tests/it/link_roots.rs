@@ -150,3 +150,18 @@ fn a_move_to_another_documentation_is_followed() {
     assert_eq!(repaired(&site).1, []);
     assert_eq!(String::from_utf8_lossy(&site.read("docs/a.md")), "[b](../manual/b.md)\n");
 }
+
+#[test]
+fn a_template_of_a_configuration_and_a_link_to_a_picture_are_judged_alike() {
+    let template = "export default defineConfig({<% if (srcDir) { %>\n  srcDir: <%= srcDir %>,\n})\n";
+    let site = site(&[
+        ("template/.vitepress/config.js", template),
+        ("template/index.md", "# T\n"),
+        ("docs/.vitepress/config.ts", "export default { title: 'x' }\n"),
+        ("docs/a.md", "# A\n[b](B.md)\n"),
+        ("docs/b.md", "# B\n"),
+    ]);
+    std::os::unix::fs::symlink("../b.png", site.path("docs/logo.png")).expect("a link can be made");
+    assert_eq!(repaired(&site), (json!(1), Vec::new()));
+    assert_eq!(String::from_utf8_lossy(&site.read("docs/a.md")), "# A\n[b](b.md)\n");
+}

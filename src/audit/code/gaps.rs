@@ -36,7 +36,7 @@ fn is_behind_nothing(comma: Node<'_>) -> bool {
 }
 
 /// The errors of the second parser; none in other languages.
-pub(super) fn refused(path: &str, language: Language, text: &str) -> u64 {
+pub(crate) fn refused(path: &str, language: Language, text: &str) -> u64 {
     if !matches!(language, Language::JavaScript | Language::Tsx | Language::TypeScript) {
         return 0;
     }

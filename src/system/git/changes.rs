@@ -1,6 +1,10 @@
-//! The files that a commit removes and adds, by the difference of two trees. Modified files are passed over.
+//! The files that a commit removes and adds, by the difference of two trees. Modified files count where another file gets their
+//! old content.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use gix::{
     ObjectId, Repository,
@@ -10,6 +14,9 @@ use gix::{
 
 use super::pairing::Side;
 use base::error::{Code, Error};
+
+/// The shortest content that tells a file from others.
+pub(super) const TELLING: u64 = 32;
 
 /// The limit of folders within folders.
 const DEEPEST: usize = 512;
@@ -28,6 +35,8 @@ pub(super) struct Work {
 pub(super) struct Changes {
     pub(super) removed: Vec<Side>,
     pub(super) added: Vec<Side>,
+    /// Files that get another content, each with one that gets the old content.
+    pub(super) replaced: Vec<(BString, BString)>,
 }
 
 /// An end of the walk before the last commit.
@@ -63,7 +72,7 @@ pub(super) fn between(
     work: &mut Work,
     stop: &AtomicBool,
 ) -> Result<Changes, End> {
-    let mut changes = Changes::default();
+    let (mut changes, mut modified) = (Changes::default(), Vec::new());
     let mut open = vec![Pair { above: BString::default(), depth: 0, before: Some(before), after: Some(after) }];
     while let Some(pair) = open.pop() {
         if stop.load(Ordering::Relaxed) {
@@ -74,11 +83,29 @@ pub(super) fn between(
         }
         let before = entries(repository, pair.before, work)?;
         let after = entries(repository, pair.after, work)?;
-        compare(&pair, &before, &after, (&mut changes, &mut open));
+        compare(&pair, &before, &after, (&mut changes, &mut modified, &mut open));
     }
     changes.removed.sort_by(|one, other| one.path.cmp(&other.path));
     changes.added.sort_by(|one, other| one.path.cmp(&other.path));
+    changes.replaced = replaced(&changes.added, &modified);
+    changes.replaced.retain(|(path, _)| {
+        let old = modified.iter().find(|(old, _)| old.path == *path);
+        old.and_then(|(old, _)| repository.find_header(old.id).ok()).is_some_and(|header| header.size() >= TELLING)
+    });
     Ok(changes)
+}
+
+/// The modified files whose old contents other files get, each with such a file.
+fn replaced(added: &[Side], modified: &[(Side, Side)]) -> Vec<(BString, BString)> {
+    let mut by_content: BTreeMap<ObjectId, Vec<&BString>> = BTreeMap::new();
+    for new in added.iter().chain(modified.iter().map(|(_, new)| new)) {
+        by_content.entry(new.id).or_default().push(&new.path);
+    }
+    let others = |(old, _): &(Side, Side)| {
+        let path = old.path.clone();
+        by_content.get(&old.id).into_iter().flatten().map(move |to| (path.clone(), (*to).clone())).collect::<Vec<_>>()
+    };
+    modified.iter().flat_map(others).collect()
 }
 
 fn entries(repository: &Repository, tree: Option<ObjectId>, work: &mut Work) -> Result<Vec<Entry>, End> {
@@ -110,7 +137,12 @@ impl Entry {
     }
 }
 
-fn compare(pair: &Pair, before: &[Entry], after: &[Entry], (changes, open): (&mut Changes, &mut Vec<Pair>)) {
+fn compare(
+    pair: &Pair,
+    before: &[Entry],
+    after: &[Entry],
+    (changes, modified, open): (&mut Changes, &mut Vec<(Side, Side)>, &mut Vec<Pair>),
+) {
     let (mut left, mut right) = (before.iter().peekable(), after.iter().peekable());
     loop {
         let order = match (left.peek(), right.peek()) {
@@ -139,6 +171,9 @@ fn compare(pair: &Pair, before: &[Entry], after: &[Entry], (changes, open): (&mu
         match (one, other) {
             (Some(gone), None) if gone.is_file() => changes.removed.push(Side { path: path(), id: gone.id }),
             (None, Some(new)) if new.is_file() => changes.added.push(Side { path: path(), id: new.id }),
+            (Some(old), Some(new)) if !is_same && old.is_file() && new.is_file() => {
+                modified.push((Side { path: path(), id: old.id }, Side { path: path(), id: new.id }));
+            }
             (_, _) => {}
         }
     }

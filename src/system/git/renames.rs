@@ -18,7 +18,7 @@ use gix::{
 };
 
 use super::{
-    changes::{self, Changes, End, Work},
+    changes::{self, Changes, End, TELLING, Work},
     opened::Opened,
     pairing::{self, Contents, Side},
     similarity::{Pieces, may_be_similar},
@@ -35,17 +35,15 @@ const MOST_COMMITS: usize = 20_000;
 const WORK: Work = Work { entries: 50_000_000, bytes: 2 << 30 };
 /// The longest content that is compared.
 const LONGEST: u64 = 8 << 20;
-/// The shortest content that tells a file from others.
-const TELLING: u64 = 32;
 /// The limit of files that are not committed.
 const MOST_NEW: usize = 20_000;
 
 /// A file or folder that is gone, and where it has moved, or has not.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Renamed {
-    /// The path that is gone, below the given folder.
+    /// The path that is gone, below the given folder. With `Replaced` another file has it.
     pub from: RepoPath,
-    /// A file that exists; for a folder of which every file moved, the folder that they are in. A path with several is ambiguous.
+    /// A file that exists, or that a sparse checkout left out; for a folder of which every file moved, the folder that they are in. A path with several is ambiguous.
     pub to: RepoPath,
     /// The evidence.
     pub trace: Trace,
@@ -58,7 +56,9 @@ pub enum Trace {
     Rename,
     /// The path was removed, and the file has the content that it had.
     Content,
-    /// None: the path was removed while the file, the only one of its name, existed beside it.
+    /// A rename, after which another file took the path.
+    Replaced,
+    /// None: the file, the only one of its name, existed beside the path before its end, or its file moved elsewhere.
     Apart,
 }
 
@@ -106,9 +106,13 @@ struct History<'a> {
     next: BTreeMap<BString, Fate>,
     /// The fates of each path; the first one is the newest.
     fates: BTreeMap<BString, Vec<Fate>>,
+    /// The ends of contents that left a file for another one.
+    replaced: BTreeMap<BString, Vec<Fate>>,
     /// The files that the present commit or a later one added as new ones.
     born: BTreeSet<BString>,
-    /// The only committed file of each name in lower case; none where there are several.
+    /// Committed files that a sparse checkout left out.
+    left_out: BTreeSet<BString>,
+    /// The only committed file below the given folder of each name in lower case; none where there are several.
     names: BTreeMap<Vec<u8>, Option<BString>>,
     /// For each path that came to its end by a removal, the file of its name that existed beside it.
     beside: BTreeMap<BString, BString>,
@@ -134,8 +138,10 @@ pub(super) fn read(opened: &mut Opened, stop: &AtomicBool) -> Result<Renames, Er
         work: WORK,
         next: BTreeMap::new(),
         fates: BTreeMap::new(),
+        replaced: BTreeMap::new(),
         born: BTreeSet::new(),
-        names: names(&committed),
+        left_out: BTreeSet::new(),
+        names: BTreeMap::new(),
         beside: BTreeMap::new(),
         apart: Vec::new(),
         taken: 0,
@@ -146,12 +152,22 @@ pub(super) fn read(opened: &mut Opened, stop: &AtomicBool) -> Result<Renames, Er
             .partial
             .then(|| "the clone is partial, so contents of older commits are missing".to_owned()),
     };
+    history.look(&committed);
     history.uncommitted(&committed)?;
     history.walk(head.detach())?;
     Ok(history.result(&committed))
 }
 
 impl History<'_> {
+    /// Notes the names of committed files, and those that are not here.
+    fn look(&mut self, committed: &[tree::Listed]) {
+        self.names = names(committed.iter().filter(|file| self.inside(file.path.as_bstr()).is_some()));
+        if self.opened.settings.sparse || self.opened.index.is_sparse() {
+            let absent = committed.iter().filter(|file| is_file(file) && !self.exists(file.path.as_bstr()));
+            self.left_out = absent.map(|file| file.path.clone()).collect();
+        }
+    }
+
     /// Takes the files that were moved since the last commit.
     fn uncommitted(&mut self, committed: &[tree::Listed]) -> Result<(), Error> {
         let opened = self.opened;
@@ -183,7 +199,7 @@ impl History<'_> {
             files.insert(id, Rc::new(Pieces::of(&bytes)));
             added.push(Side { path, id });
         }
-        match self.take(&Changes { removed, added }, files) {
+        match self.take(&Changes { removed, added, replaced: Vec::new() }, files) {
             Err(End::Stopped(error)) => Err(error),
             Ok(()) | Err(End::Missing | End::Exhausted) => Ok(()),
         }
@@ -238,7 +254,7 @@ impl History<'_> {
 
     /// Notes the fates of the files that a commit removes.
     fn take(&mut self, changes: &Changes, files: BTreeMap<ObjectId, Rc<Pieces>>) -> Result<(), End> {
-        let Changes { removed, added } = changes;
+        let Changes { removed, added, replaced } = changes;
         // Later edits of files that are not committed make them no other ones.
         let is_committed = files.is_empty();
         let pairs = {
@@ -264,7 +280,7 @@ impl History<'_> {
         }));
         // All fates are looked up before any is noted: a commit may exchange two files.
         let fates = |(at, side): (usize, &Side)| match new.get(&at) {
-            Some(places) => places.iter().map(|to| self.now(&added[*to].path)).collect(),
+            Some(places) => places.iter().flat_map(|to| self.ends(&added[*to].path)).collect(),
             None => vec![Fate::Gone(side.id)],
         };
         let fates: Vec<Vec<Fate>> = removed.iter().enumerate().map(fates).collect();
@@ -285,6 +301,9 @@ impl History<'_> {
             };
             self.next.extend(fates.first().map(|fate| (path.clone(), fate.clone())));
             self.fates.entry(path.clone()).or_default().extend(fates);
+        }
+        for (path, ends) in replaced.iter().map(|(path, to)| (path, self.ends(to))).collect::<Vec<_>>() {
+            self.replaced.entry(path.clone()).or_default().extend(ends);
         }
         self.taken += 1;
         Ok(())
@@ -327,6 +346,12 @@ impl History<'_> {
         all.into_iter().filter_map(whole).collect()
     }
 
+    /// The ends of a path that a commit adds. Its content may have left it for another file.
+    fn ends(&self, path: &BString) -> Vec<Fate> {
+        let later = self.replaced.get(path).into_iter().flatten();
+        std::iter::once(self.now(path)).chain(later.cloned()).collect()
+    }
+
     /// The end of a path that a commit adds.
     fn now(&self, path: &BString) -> Fate {
         self.next.get(path).cloned().unwrap_or_else(|| Fate::At(path.clone()))
@@ -338,27 +363,25 @@ impl History<'_> {
             places.entry(file.id).or_default().push(&file.path);
         }
         let mut renamed = BTreeSet::new();
-        for (from, fates) in &self.fates {
+        let replaced = self.replaced.iter().filter(|(from, _)| self.exists(from.as_bstr()));
+        for (from, fates) in self.fates.iter().chain(replaced) {
             let Some(newest) = fates.first() else { continue };
-            if self.exists(from.as_bstr()) {
-                continue;
-            }
             let found: Vec<(&BString, Trace)> = match newest {
+                _ if self.exists(from.as_bstr()) => places_of(fates, Trace::Replaced),
                 Fate::Gone(id) if !self.tells(*id) => Vec::new(),
                 Fate::Gone(id) => places.get(id).into_iter().flatten().map(|path| (*path, Trace::Content)).collect(),
-                Fate::At(_) => fates
-                    .iter()
-                    .filter_map(|fate| match fate {
-                        Fate::At(path) => Some((path, Trace::Rename)),
-                        Fate::Gone(_) => None,
-                    })
-                    .collect(),
+                Fate::At(_) => places_of(fates, Trace::Rename),
             };
-            for (to, trace) in found.into_iter().filter(|(to, _)| self.exists(to.as_bstr())) {
-                if let (Some(from), Some(to)) = (self.inside(from.as_bstr()), self.inside(to.as_bstr())) {
-                    renamed.insert(Renamed { from, to, trace });
-                }
+            let found = found.into_iter().filter(|(to, _)| *to != from && self.exists(to.as_bstr()));
+            let found = found.filter_map(|(to, trace)| Some((self.inside(to.as_bstr())?, trace)));
+            let mut found: Vec<(RepoPath, Trace)> = found.collect();
+            // It moved to a place out of sight, so that a file of its name is another one.
+            if found.is_empty() && matches!(newest, Fate::At(_)) && !self.exists(from.as_bstr()) {
+                let other = self.names.get(&name(from)).and_then(Option::as_ref);
+                found.extend(other.and_then(|other| Some((self.inside(other.as_bstr())?, Trace::Apart))));
             }
+            let Some(from) = self.inside(from.as_bstr()) else { continue };
+            renamed.extend(found.into_iter().map(|(to, trace)| Renamed { from: from.clone(), to, trace }));
         }
         for (from, to) in
             self.apart.iter().filter(|(from, to)| !self.exists(from.as_bstr()) && self.exists(to.as_bstr()))
@@ -398,7 +421,8 @@ impl History<'_> {
     }
 
     fn exists(&self, path: &BStr) -> bool {
-        self.at(path).is_some_and(|path| fs::symlink_metadata(path).is_ok_and(|found| found.is_file()))
+        self.left_out.contains(path)
+            || self.at(path).is_some_and(|path| fs::symlink_metadata(path).is_ok_and(|found| found.is_file()))
     }
 
     #[expect(
@@ -444,13 +468,22 @@ fn sorted(commits: &BTreeMap<ObjectId, Commit>) -> Vec<(ObjectId, ObjectId)> {
     trees
 }
 
+/// The places of the fates that are some, with the evidence.
+fn places_of(fates: &[Fate], trace: Trace) -> Vec<(&BString, Trace)> {
+    let place = |fate| match fate {
+        &Fate::At(ref path) => Some((path, trace)),
+        &Fate::Gone(_) => None,
+    };
+    fates.iter().filter_map(place).collect()
+}
+
 /// True for a folder without entries.
 fn is_empty(path: &Path) -> bool {
     fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// The only file of each name; none where there are several.
-fn names(committed: &[tree::Listed]) -> BTreeMap<Vec<u8>, Option<BString>> {
+fn names<'f>(committed: impl Iterator<Item = &'f tree::Listed>) -> BTreeMap<Vec<u8>, Option<BString>> {
     let mut names = BTreeMap::new();
     for file in committed {
         names.entry(name(&file.path)).and_modify(|only| *only = None).or_insert_with(|| Some(file.path.clone()));

@@ -20,7 +20,8 @@ fn renames(root: &Path) -> Renames {
     nrv::system::git::renames(root, &BTreeMap::new(), &Arc::new(AtomicBool::new(false))).expect("it can be read")
 }
 
-/// Each rename as `old > new`, `old = new` for a content that stands elsewhere, and `old ! other` for another file of its name.
+/// Each rename as `old > new`, or `old ~ new` if another file has the old path, `old = new` for a content that stands elsewhere, and
+/// `old ! other` for another file of its name.
 #[track_caller]
 fn check(root: &Path, expected: &[&str]) {
     let shown = renames(root).renamed.into_iter().map(|renamed| {
@@ -28,6 +29,7 @@ fn check(root: &Path, expected: &[&str]) {
             Trace::Rename => '>',
             Trace::Content => '=',
             Trace::Apart => '!',
+            Trace::Replaced => '~',
         };
         format!("{} {sign} {}", renamed.from, renamed.to)
     });
@@ -84,7 +86,48 @@ fn chains_lead_to_files_that_exist() {
     // A path that exists again is not gone.
     site.write("a.md", "new\n");
     commit(&site);
-    check(&site.root(), &["b.md > c/d.md"]);
+    check(&site.root(), &["a.md ~ c/d.md", "b.md > c/d.md"]);
+}
+
+#[test]
+fn a_content_that_leaves_its_path_for_another_file_is_followed() {
+    let site = repository();
+    for name in ["a.md", "b.md", "c.md", "old.md"] {
+        site.write(name, text(name));
+    }
+    site.write("empty.md", "");
+    commit(&site);
+    rename(&site, "old.md", "x.md");
+    commit(&site);
+    // Two files are exchanged, one gets a copy and another content, and the first of these had another name.
+    site.write("a.md", text("b.md"));
+    site.write("b.md", text("a.md"));
+    site.write("y.md", text("old.md"));
+    site.write("x.md", text("new"));
+    site.write("empty.md", text("no longer"));
+    site.write("other.md", "");
+    commit(&site);
+    let both = ["a.md ~ b.md", "b.md ~ a.md"];
+    check(&site.root(), &[both[0], both[1], "old.md > x.md", "old.md > y.md", "x.md ~ y.md"]);
+    // A path that is gone tells of its last content.
+    fs::remove_file(site.path("x.md")).expect("it exists");
+    commit(&site);
+    check(&site.root(), &both);
+}
+
+#[test]
+fn a_file_that_moved_out_of_sight_is_not_its_namesake() {
+    let site = repository();
+    for name in ["docs/a.md", "docs/sub/a.md", "other/b.md"] {
+        site.write(name, text(name));
+    }
+    commit(&site);
+    rename(&site, "docs/a.md", "other/c.md");
+    commit(&site);
+    check(&site.path("docs"), &["a.md ! sub/a.md"]);
+    check(&site.root(), &["docs/a.md > other/c.md"]);
+    site.git(&["sparse-checkout", "set", "--cone", "docs"]);
+    check(&site.root(), &["docs/a.md > other/c.md"]);
 }
 
 #[test]

@@ -14,6 +14,8 @@ pub(super) struct History {
     /// The renames by the old path in lower case.
     folded: Moves,
     contents: Moves,
+    /// Files that moved from a path that another one has now.
+    replaced: Moves,
     /// Paths that were removed, with other files of their name.
     apart: Moves,
     /// Files, with the paths that they had.
@@ -31,6 +33,10 @@ impl History {
         match trace {
             Trace::Content => note(&mut self.contents, from, to),
             Trace::Apart => note(&mut self.apart, from, to),
+            Trace::Replaced => {
+                note(&mut self.replaced, from, to);
+                note(&mut self.earlier, to, from);
+            }
             Trace::Rename => {
                 note(&mut self.renames, from, to);
                 note(&mut self.folded, &from.to_lowercase(), to);
@@ -52,6 +58,11 @@ impl History {
     /// The files that the first known one of some paths was renamed to; letter case does not count.
     pub(super) fn renamed_in_any_case(&self, paths: &[String]) -> BTreeSet<String> {
         paths.iter().find_map(|path| self.folded.get(&path.to_lowercase())).cloned().unwrap_or_default()
+    }
+
+    /// The files that were at the first known one of some paths, before another took it.
+    pub(super) fn replaced(&self, paths: &[String]) -> BTreeSet<String> {
+        paths.iter().find_map(|path| self.replaced.get(path)).cloned().unwrap_or_default()
     }
 
     /// The files with a content that was at the first known one of some paths.

@@ -34,7 +34,7 @@ pub(super) enum Kind {
 }
 
 /// The endings of names, with their formats.
-const ENDINGS: &[(&str, Kind)] = &[
+pub(super) const ENDINGS: &[(&str, Kind)] = &[
     (".md", Kind::Markdown),
     (".markdown", Kind::Markdown),
     (".mdown", Kind::Markdown),

@@ -65,7 +65,15 @@ fn is_external(text: &str, has_site_root: bool) -> bool {
         || (slash(bytes.first()) && slash(bytes.get(1)))
         || ["{{", "{%", "<%", "${", "<?"].iter().any(|mark| text.contains(mark))
         || text.starts_with(['{', '@'])
+        || text.starts_with("$(")
+        || is_variable(text.strip_prefix('/').unwrap_or(text))
         || (!has_site_root && text.starts_with('/'))
+}
+
+/// True for a text that begins with a variable of a build, such as `%PUBLIC_URL%`. Two letters are a byte.
+fn is_variable(text: &str) -> bool {
+    let name = text.strip_prefix('%').and_then(|rest| rest.split_once('%')).map_or("", |(name, _)| name);
+    name.len() > 2 && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
 /// Percent-decodes a text; as it is if the result is not UTF-8.
@@ -131,6 +139,9 @@ mod tests {
             "data:,x",
             "tel:1",
             "a{{b}}",
+            "%PUBLIC_URL%/a.ico",
+            "/%BASE_1%/a",
+            "$(OUT)/a",
             "{% url %}",
             "<%= x %>",
             "${x}/y",

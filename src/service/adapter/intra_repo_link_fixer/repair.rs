@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     history::History,
     near,
+    page::ENDINGS,
     params::Repair,
     reference::{Reference, decoded, folder, joined, name},
     resolve::{Break, Page, Rules, Target},
@@ -254,7 +255,13 @@ impl Repairer<'_> {
             }
         }
         let named = |place: &String| self.rules.tree.named(name(place)).to_vec();
-        let candidates = readings.plain.iter().flat_map(named).take(MOST_CANDIDATES).collect();
+        // Many sites serve a page without its extension.
+        let with_end = |place: &String| {
+            let pages = ENDINGS.iter().map(|(end, _)| format!("{place}{end}"));
+            pages.filter(|page| self.rules.tree.has_file(page)).collect::<Vec<_>>()
+        };
+        let candidates = readings.plain.iter().flat_map(with_end).chain(readings.plain.iter().flat_map(named));
+        let candidates = candidates.take(MOST_CANDIDATES).collect();
         Ok(Decision::Open(format!("`{}` does not exist", broken.place(&self.rules)), candidates))
     }
 
@@ -323,8 +330,11 @@ impl Repairer<'_> {
 
     /// The repair of a path, if the link is right with it.
     fn whole(&self, repair: Repair, reference: &Reference, target: &Target) -> Result<Decision, Error> {
-        if self.rules.fragment(reference, target)?.is_some() {
-            return self.anchor(reference, target, Some(repair));
+        match self.rules.fragment(reference, target)? {
+            None => {}
+            // The path is certain without the anchor, which stays in doubt.
+            Some(Break::Unsure) if repair != Repair::Name => {}
+            Some(_) => return self.anchor(reference, target, Some(repair)),
         }
         Ok(Decision::Fix(Fix { how: How::By(repair), target: Some(target.clone()), anchor: None }))
     }
@@ -389,7 +399,8 @@ impl Repairer<'_> {
                 let led = self.led(&self.history.renamed(&self.rules.fronts(place)));
                 if led.is_empty() { vec![target] } else { led }
             }
-            Some(target) => vec![target],
+            // Another file may have taken the place since.
+            Some(target) => [vec![target], self.led(&self.history.replaced(&self.rules.variants(place)))].concat(),
             None => {
                 let variants = self.rules.variants(place);
                 let led = self.led(&self.history.renamed(&variants));

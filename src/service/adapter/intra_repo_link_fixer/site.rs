@@ -17,6 +17,10 @@ const DISPUTED: &str = "two sites have it, with other rules";
 /// The reason that the settings of a site are not known.
 const PARTS: &str = "its settings are in several files";
 
+/// Endings of files that are not pages.
+const FILES: &[&str] =
+    &[".svg", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".pdf", ".txt", ".css", ".json", ".yml", ".yaml"];
+
 /// The folder of a site with its rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Site {
@@ -58,7 +62,7 @@ impl Sites {
         for path in tree.unread() {
             if config::Kind::of(path).is_some_and(|kind| kind != config::Kind::MaybeHugo) {
                 sites.doubt(path, "it configures a site, and can't be read here");
-            } else if tree.is_link(path) && sites.sites.iter().any(|site| is_in(path, &site.root)) {
+            } else if tree.is_link(path) && may_show(path) && sites.sites.iter().any(|site| is_in(path, &site.root)) {
                 sites.doubt(path, "a site shows files by this link");
             }
         }
@@ -173,6 +177,11 @@ fn rest(path: &str, folder: &str) -> Option<String> {
     }
     let rest = path.strip_prefix(folder)?;
     (rest.is_empty() || rest.starts_with('/')).then(|| rest.to_owned())
+}
+
+/// True unless a link leads to a file that is not a page, by its name.
+fn may_show(link: &str) -> bool {
+    !FILES.iter().any(|end| link.ends_with(end))
 }
 
 fn is_in(path: &str, folder: &str) -> bool {

@@ -229,11 +229,14 @@ fn changed(
             tally.failures.push(Failure::at(GOOD_LINKS_KEPT, path, reason("it was not to be touched")));
             continue;
         }
-        if matches!(tree.judge(path, &new.url, When::After)?, Judged::Unsure(_)) {
-            tally.failures.push(Failure::at(ANCHORS_EXIST, path, reason("its new anchor is unknown")));
-            continue;
-        }
+        let is_unsure = matches!(tree.judge(path, &new.url, When::After)?, Judged::Unsure(_));
+        let anchor = |url: &[u8]| url.iter().position(|byte| *byte == b'#').map(|at| url[at..].to_vec());
+        let is_same = anchor(&old.url) == anchor(&new.url);
         match reasons.explain(tree, &Changed { file: path, old: &old.url, new: &new.url })? {
+            // An anchor that was in doubt stays so, if more than a name leads to the page.
+            Ok(kind) if is_unsure && !(is_same && kind.is_certain()) => {
+                tally.failures.push(Failure::at(ANCHORS_EXIST, path, reason("its new anchor is unknown")));
+            }
             Ok(kind) => *tally.repairs.entry(kind).or_default() += 1,
             Err(why) => tally.failures.push(Failure::at(REPAIRS_EXPLAINED, path, reason(&why))),
         }

@@ -1,5 +1,9 @@
 //! The meaning of a destination: outside the tree, or a path and an anchor within it.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use base::path::RepoPath;
 
 /// The meaning of a destination.
@@ -31,6 +35,9 @@ pub(super) fn aim(url: &[u8], file: &RepoPath, roots: &[String]) -> Aim {
     let text = String::from_utf8_lossy(url);
     let text = text.trim_matches(|c: char| c <= ' ');
     let is_template = ["{{", "{%", "<%", "${", "<?"].iter().any(|open| text.contains(open));
+    static VARIABLE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^(?:/?%[A-Z0-9_]{3,}%|\$\()").expect("the pattern is valid"));
+    let is_template = is_template || VARIABLE.is_match(text);
     let begins = |all: &[&str]| all.iter().any(|begin| text.starts_with(begin));
     if text.is_empty() || is_template || has_scheme(text) || begins(&["//", "/\\", "\\\\", "\\/", "{", "@"]) {
         return Aim::External;
@@ -124,6 +131,9 @@ mod tests {
             "data:,x",
             "x-y+z.1:q",
             "{{ url }}/a",
+            "%PUBLIC_URL%/a.ico",
+            "/%BASE%/a.ico",
+            "$(OUT)/a",
             "c:/a",
         ];
         assert!(all.iter().all(|url| local(url).is_none()));

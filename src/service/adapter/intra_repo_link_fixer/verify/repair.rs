@@ -52,6 +52,8 @@ pub(super) struct Reasons {
     contents: Ends,
     /// The other files of a removed path's name.
     apart: Ends,
+    /// The files that a path became before it was another one's.
+    replaced: Ends,
     /// The paths that a file had.
     origins: Ends,
     /// The reason that the history is not known as a whole, if any.
@@ -59,6 +61,11 @@ pub(super) struct Reasons {
 }
 
 impl Kind {
+    /// True for evidence of a page that holds without its anchor.
+    pub(super) fn is_certain(self) -> bool {
+        !matches!(self, Kind::Chosen | Kind::Of(Repair::Name | Repair::Anchor))
+    }
+
     /// The name of the kind.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -93,6 +100,10 @@ impl Reasons {
             match trace {
                 Trace::Content => note(&mut reasons.contents, from, to),
                 Trace::Apart => note(&mut reasons.apart, from, to),
+                Trace::Replaced => {
+                    note(&mut reasons.origins, to, from);
+                    note(&mut reasons.replaced, from, to);
+                }
                 Trace::Rename => {
                     note(&mut reasons.origins, to, from);
                     note(&mut reasons.folded, &from.to_lowercase(), to);
@@ -324,7 +335,10 @@ impl Reasons {
                     let led = at(tree, first(&self.moved, &tree.fronts(&places[0])).into_iter().flatten())?;
                     if led.is_empty() { vec![hit] } else { led }
                 }
-                Some(hit) => vec![hit],
+                Some(hit) => {
+                    let others = first(&self.replaced, &tree.spellings(&places[0])).into_iter().flatten();
+                    [vec![hit], at(tree, others)?].concat()
+                }
                 None => {
                     let led = self.became(tree, &places)?;
                     let led = if led.is_empty() { self.in_other_case(tree, &places)? } else { led };

@@ -59,7 +59,7 @@ pub(super) fn read(tool: Tool, path: &str, text: Option<&str>) -> Option<Setting
                 settings.rules.doubt("other code makes a part of it");
                 settings.open("other code makes a part of its configuration");
             }
-            let members = text.and_then(members).filter(|members| !members.is_empty());
+            let members = text.and_then(|text| members(path, text)).filter(|members| !members.is_empty());
             members.map(|members| match tool {
                 Tool::Docusaurus => docusaurus(&members, &mut settings),
                 Tool::Vitepress => vitepress(&members, &mut settings),

@@ -66,7 +66,7 @@ impl Sites {
                 |folder: &String| folder.is_empty() || name == folder || name.starts_with(&format!("{folder}/"));
             if tool.is_some_and(|(tool, _)| tool != Tool::HugoOrOther) {
                 sites.mark(name, "it configures a site, and can't be read here");
-            } else if entries.links.contains(name) && sites.by_folder.keys().any(is_in_site) {
+            } else if entries.links.contains(name) && may_show(name) && sites.by_folder.keys().any(is_in_site) {
                 sites.mark(name, "a site shows files by this link");
             }
         }
@@ -195,6 +195,12 @@ fn part_of_hugo<'p>(base: &str, path: &'p str) -> Option<&'p str> {
     let file = own.strip_prefix("config/")?.rsplit('/').next()?;
     let (part, _) = file.split_once('.')?;
     ["markup", "languages", "module"].contains(&part).then_some(part)
+}
+
+/// True for a link that may lead to pages by its name: any but one of a picture, data or a text.
+fn may_show(link: &str) -> bool {
+    let end = link.rsplit(['/', '.']).next().unwrap_or_default();
+    !["svg", "png", "jpg", "jpeg", "gif", "webp", "ico", "pdf", "txt", "css", "json", "yml", "yaml"].contains(&end)
 }
 
 /// True for a file whose name is like that of a configuration, and is none that every renderer reads.

@@ -377,7 +377,13 @@ fn a_right_link_to_an_explicit_anchor_stays() {
 fn a_new_anchor_is_known() {
     let files = [("a.md", "[x](B.md#use-case)"), ("b.md", "# Use <T> case\n")];
     let tree = || case(&files).params(json!({"anchors": "mkdocs"}));
-    tree().edit("a.md", "[x](b.md#use-case)").fails(&["anchors_exist"]);
+    // The page is certain, and its anchor is in doubt as before.
+    tree().edit("a.md", "[x](b.md#use-case)").repaired("case");
+    tree().edit("a.md", "[x](b.md#use--case)").fails(&["repairs_explained"]);
+    case(&[("a.md", "[x](old/b.md#use-case)"), files[1]])
+        .params(json!({"anchors": "mkdocs"}))
+        .edit("a.md", "[x](b.md#use-case)")
+        .fails(&["anchors_exist"]);
     case(&files).edit("a.md", "[x](b.md#use--case)").fails(&[]);
 }
 
