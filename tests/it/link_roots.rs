@@ -165,3 +165,49 @@ fn a_template_of_a_configuration_and_a_link_to_a_picture_are_judged_alike() {
     assert_eq!(repaired(&site), (json!(1), Vec::new()));
     assert_eq!(String::from_utf8_lossy(&site.read("docs/a.md")), "# A\n[b](b.md)\n");
 }
+
+/// A site that reads a link from the address of its page may find what the file does not show.
+#[test]
+fn a_link_by_the_address_of_a_page_is_right_or_left_alone() {
+    let mkdocs = ("mkdocs.yml", "site_name: x\n");
+    let hugo = ("hugo.toml", "title = 'x'\n");
+    let astro = ("astro.config.mjs", "export default {}\n");
+    for (files, page, text) in [
+        (&[mkdocs, ("docs/img/x.png", "png\n")][..], "docs/guide/a.md", "<img src=\"../../img/x.png\">\n"),
+        (&[mkdocs, ("docs/b.md", "# B\n")], "docs/guide/a.md", "<a href=\"../../b/\">b</a>\n"),
+        (&[hugo, ("content/fun/Format.md", "# F\n")], "content/a.md", "[f](../fun/format/) [g](fun/format)\n"),
+        (&[hugo, ("content/b.md", "# B\n")], "content/a.md", "[b](../b/#b)\n"),
+        (&[hugo, ("content/fun/b.md", "# B\n")], "content/fun/_index.md", "[b](b/)\n"),
+        (&[astro, ("src/content/docs/b.mdx", "# B\n")], "src/content/docs/a.md", "[b](../b/)\n"),
+    ] {
+        let site = site(&[files, &[(page, text)]].concat());
+        let before = site.tree();
+        assert_eq!(repaired(&site), (json!(0), Vec::new()), "{page} {text}");
+        assert!(site.tree() == before);
+    }
+    for (files, page, text) in [
+        (&[mkdocs, ("docs/img/x.png", "png\n")][..], "docs/a/b.md", "<img src=\"../../../x.png\">\n"),
+        (&[hugo, ("content/fun/b_and_more.md", "# B\n")], "content/a.md", "[b](/x) [b](../b_and_more/)\n"),
+        (
+            &[("static/logo_of_it.png", "png\n")],
+            "views/a.html",
+            "{{ if .User }}<img src=static/logo_of_it.png>{{ end }}\n",
+        ),
+    ] {
+        let site = site(&[files, &[(page, text)]].concat());
+        let before = site.tree();
+        let (broken, left) = repaired(&site);
+        assert!((broken, left.len()) == (json!(1), 1) && left[0].0.contains("address"), "{page} {left:?}");
+        assert!(site.tree() == before);
+    }
+    // A move tells of the file, whatever the address is.
+    let site = site(&[
+        mkdocs,
+        ("docs/img/x.png", "a picture of some bytes, and of some more\n"),
+        ("docs/a.md", "<img src=\"img/x.png\">\n"),
+    ]);
+    site.git(&["mv", "docs/img", "docs/pictures"]);
+    site.commit();
+    assert_eq!(repaired(&site), (json!(1), Vec::new()));
+    assert_eq!(String::from_utf8_lossy(&site.read("docs/a.md")), "<img src=\"pictures/x.png\">\n");
+}

@@ -2,16 +2,18 @@
 
 use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
 
+use memchr::memmem;
 use regex::Regex;
 
 use super::{
     params::{Dialect, Params},
     reference::Reference,
-    scheme::Scheme,
+    scheme::{Addressed, Scheme},
     slug,
 };
 use base::{error::Error, pulse::Pulse};
 use format::{
+    escape::Escape,
     html, markdown,
     outline::Outline,
     pieces::pieces,
@@ -121,8 +123,17 @@ pub(super) fn read(
         return Ok(Page { skipped: Some("it is not UTF-8"), ..Page::default() });
     };
     let mut page = Page { skipped: outline.skipped, ..Page::default() };
+    let is_template =
+        kind == Kind::Html && ["{{", "{%", "<%"].iter().any(|mark| memmem::find(bytes, mark.as_bytes()).is_some());
     for (value, piece, destination) in destinations(bytes, &outline) {
-        if let Some(reference) = Reference::parse(&destination, !params.site_root.is_empty()) {
+        if let Some(mut reference) = Reference::parse(&destination, !params.site_root.is_empty()) {
+            let is_raw = value.escapes[0] != Escape::Markdown;
+            reference.is_by_address = match scheme.addressed() {
+                _ if kind == Kind::Html => is_template,
+                Addressed::None => false,
+                Addressed::Raw => is_raw,
+                Addressed::Most => is_raw || Kind::of(reference.path()).is_none(),
+            };
             page.links.push(Link { n: page.total, value: value.clone(), piece, reference });
         }
         page.total += 1;

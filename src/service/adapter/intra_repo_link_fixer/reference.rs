@@ -10,6 +10,8 @@ pub(super) struct Reference {
     path_end: usize,
     /// The beginning of the fragment, behind its `#`.
     fragment: Option<usize>,
+    /// True if its site reads it from the address of the page, which may not be the place of the file.
+    pub(super) is_by_address: bool,
 }
 
 impl Reference {
@@ -20,7 +22,7 @@ impl Reference {
         }
         let hash = text.find('#');
         let path_end = text[..hash.unwrap_or(text.len())].find('?').or(hash).unwrap_or(text.len());
-        Some(Reference { text: text.to_owned(), path_end, fragment: hash.map(|at| at + 1) })
+        Some(Reference { text: text.to_owned(), path_end, fragment: hash.map(|at| at + 1), is_by_address: false })
     }
 
     /// The whole destination.

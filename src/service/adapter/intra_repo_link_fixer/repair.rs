@@ -226,7 +226,9 @@ impl Repairer<'_> {
     fn path(&self, broken: Broken<'_>) -> Result<Decision, Error> {
         let readings = Readings::of(self, broken);
         for repair in [Repair::Decoded, Repair::Case, Repair::Moved, Repair::Content, Repair::Name] {
-            if !self.rules.params.repairs(repair) {
+            // From another address, neither a name nor a spelling tells of a file.
+            let is_far = broken.reference.is_by_address;
+            if (is_far && !matches!(repair, Repair::Moved | Repair::Case)) || !self.rules.params.repairs(repair) {
                 continue;
             }
             let mut found = match repair {
@@ -241,7 +243,9 @@ impl Repairer<'_> {
                 // The link of a moved file may rather lead to its old target.
                 found.extend(readings.earlier.iter().filter_map(|place| self.at_earlier(place, readings.is_folder)));
             }
+            let has_address = |target: &Target| target.entry.to_lowercase() == target.entry;
             found.retain(|target| !self.rules.is_ignored(target));
+            found.retain(|target| !is_far || repair != Repair::Case || has_address(target));
             let found = sorted(found);
             match found.as_slice() {
                 [] => {}
@@ -262,7 +266,9 @@ impl Repairer<'_> {
         };
         let candidates = readings.plain.iter().flat_map(with_end).chain(readings.plain.iter().flat_map(named));
         let candidates = candidates.take(MOST_CANDIDATES).collect();
-        Ok(Decision::Open(format!("`{}` does not exist", broken.place(&self.rules)), candidates))
+        let from =
+            if broken.reference.is_by_address { ", though its site may read it from the page's address" } else { "" };
+        Ok(Decision::Open(format!("`{}` does not exist{from}", broken.place(&self.rules)), candidates))
     }
 
     /// The reason that a single target is not certain.

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use super::{
     page::Kind,
     params::Params,
-    reference::{Reference, decoded, folder, joined},
+    reference::{Reference, decoded, folder, joined, name},
     roots::Roots,
     tree::Tree,
 };
@@ -129,8 +129,8 @@ impl Rules<'_> {
         }
     }
 
-    /// The target of a path in a file; the path as it is written.
-    pub(super) fn target(&self, file: &str, path: &str) -> Option<Target> {
+    /// The target of a path in a file; the path as it is written. The flag tells that its site may read it from another address.
+    pub(super) fn target(&self, file: &str, (path, is_by_address): (&str, bool)) -> Option<Target> {
         let path = decoded(path);
         if path.is_empty() {
             return Some(self.file(file.to_owned()));
@@ -146,9 +146,32 @@ impl Rules<'_> {
         let absent =
             || places.iter().flat_map(|place| self.roots.fallbacks(place)).find_map(|it| self.at(&it, is_folder));
         match found {
-            Some(Target { page: Page::Absent | Page::None, .. }) | None => fallback().or(found).or_else(absent),
+            Some(Target { page: Page::Absent | Page::None, .. }) | None => {
+                let addressed = || self.addressed(file, &path).filter(|_| is_by_address);
+                fallback().or(found).or_else(addressed).or_else(absent)
+            }
             Some(_) => found,
         }
+    }
+
+    /// The target of a path from the address of the page: that is a folder with its name. Addresses of pages are in lower case.
+    fn addressed(&self, file: &str, path: &str) -> Option<Target> {
+        let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+        let own = if matches!(name(stem), "index" | "_index" | "README") { folder(file) } else { stem };
+        let is_rooted = path.starts_with('/');
+        let places = self.places(file, path).into_iter().chain(joined(own, path).filter(|_| !is_rooted));
+        let places: Vec<String> =
+            places.flat_map(|place| ["", ".md", ".mdx"].map(|end| format!("{place}{end}"))).collect();
+        let is_folder = path.ends_with('/');
+        let at = |place: &String| self.at(place, is_folder && !place.ends_with(".md") && !place.ends_with(".mdx"));
+        let is_page = !name(path.trim_end_matches('/')).contains('.');
+        let folded = || {
+            let alike = places.iter().flat_map(|place| self.tree.in_any_case(place).iter().map(move |it| (place, it)));
+            let alike: BTreeSet<&String> =
+                alike.filter(|(place, it)| it.to_lowercase() == **place).map(|(_, it)| it).collect();
+            alike.into_iter().find_map(at).filter(|_| is_page)
+        };
+        places.iter().find_map(at).or_else(folded)
     }
 
     /// The paths beneath the workspace that a decoded path may mean, in order.

@@ -2,6 +2,17 @@
 
 use super::params::Dialect;
 
+/// The links of a page that its site reads from the address of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Addressed {
+    /// None, or those that lead to the same place from the file.
+    None,
+    /// Those of raw HTML.
+    Raw,
+    /// All but those to a page by its extension.
+    Most,
+}
+
 /// The rules for a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Scheme {
@@ -19,6 +30,16 @@ pub(super) struct Scheme {
 }
 
 impl Scheme {
+    /// The links that the generator reads from the address of the page. Astro is GitHub with extensions.
+    pub(super) fn addressed(&self) -> Addressed {
+        match self.dialect {
+            Dialect::Hugo => Addressed::Most,
+            Dialect::Github if self.is_extended => Addressed::Most,
+            Dialect::Docusaurus | Dialect::Mkdocs | Dialect::Vitepress => Addressed::Raw,
+            Dialect::Auto | Dialect::Github | Dialect::Gitlab | Dialect::Mdbook => Addressed::None,
+        }
+    }
+
     /// The rules of a generator with its default settings.
     pub(super) fn of(dialect: Dialect) -> Self {
         Scheme {

@@ -54,7 +54,7 @@ pub(super) fn respelled(rules: &Rules<'_>, (file, bytes): (&str, &[u8]), link: &
     let mut destination = String::new();
     match &fix.target {
         Some(target) => {
-            let url = path(rules, file, (reference.path(), target), place)?;
+            let url = path(rules, file, (reference, target), place)?;
             edits.push(Edit { range: raw(0..reference.path().len()), text: place.escaped(&url) });
             destination.push_str(&url);
         }
@@ -77,8 +77,8 @@ pub(super) fn respelled(rules: &Rules<'_>, (file, bytes): (&str, &[u8]), link: &
 }
 
 /// The first spelling of the path that leads to the target, in the style of the old one.
-fn path(rules: &Rules<'_>, file: &str, (old, target): (&str, &Target), place: Place) -> Option<String> {
-    let old_path = decoded(old);
+fn path(rules: &Rules<'_>, file: &str, (old, target): (&Reference, &Target), place: Place) -> Option<String> {
+    let old_path = decoded(old.path());
     let mut spellings = Vec::new();
     for end in endings(rules, &old_path, target) {
         spellings.extend(with_new_end(&old_path, &end));
@@ -94,9 +94,9 @@ fn path(rules: &Rules<'_>, file: &str, (old, target): (&str, &Target), place: Pl
         }
     }
     spellings.retain(|spelling| spelling.starts_with('/') == old_path.starts_with('/'));
-    let mut urls = spellings.iter().map(|spelling| place.encoded(spelling, encodes_letters(old), "#?"));
+    let mut urls = spellings.iter().map(|spelling| place.encoded(spelling, encodes_letters(old.path()), "#?"));
     let is_local = |url: &str| Reference::parse(url, !rules.params.site_root.is_empty()).is_some();
-    urls.find(|url| rules.target(file, url).as_ref() == Some(target) && is_local(url))
+    urls.find(|url| rules.target(file, (url, old.is_by_address)).as_ref() == Some(target) && is_local(url))
 }
 
 /// The target's path as links may end in it: as the old one did, then in full.

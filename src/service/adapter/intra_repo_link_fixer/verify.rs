@@ -192,7 +192,7 @@ fn examine(
 fn unchanged(tree: &Tree<'_>, path: &RepoPath, document: &Document) -> Result<Tally, Error> {
     let mut tally = Tally::default();
     for found in &document.links {
-        let judged = tree.judge(path, &found.url, When::Before)?;
+        let judged = tree.judge(path, found, When::Before)?;
         let is_allowed = is_allowed(tree.params, path, found);
         tally.before(&judged, is_allowed);
         tally.after(&judged, is_allowed, tree.params.unresolved == Unresolved::List, (path, found));
@@ -209,10 +209,10 @@ fn changed(
 ) -> Result<Tally, Error> {
     let mut tally = Tally { changed: 1, ..Tally::default() };
     for found in &before.links {
-        tally.before(&tree.judge(path, &found.url, When::Before)?, is_allowed(tree.params, path, found));
+        tally.before(&tree.judge(path, found, When::Before)?, is_allowed(tree.params, path, found));
     }
     for (n, found) in after.links.iter().enumerate() {
-        let judged = tree.judge(path, &found.url, When::After)?;
+        let judged = tree.judge(path, found, When::After)?;
         let is_old = before.links.get(n).is_some_and(|old| old.url == found.url);
         let may_stay = is_old && tree.params.unresolved == Unresolved::List;
         tally.after(&judged, is_allowed(tree.params, path, found), may_stay, (path, found));
@@ -224,15 +224,15 @@ fn changed(
     }
     for (old, new) in before.links.iter().zip(&after.links).filter(|(old, new)| old.url != new.url) {
         let reason = |why: &str| format!("line {}: `{}` became `{}`: {why}", old.line, old.shown(), new.shown());
-        let was = tree.judge(path, &old.url, When::Before)?;
+        let was = tree.judge(path, old, When::Before)?;
         if matches!(was, Judged::Right(_) | Judged::External | Judged::Unknown | Judged::Unsure(_)) {
             tally.failures.push(Failure::at(GOOD_LINKS_KEPT, path, reason("it was not to be touched")));
             continue;
         }
-        let is_unsure = matches!(tree.judge(path, &new.url, When::After)?, Judged::Unsure(_));
+        let is_unsure = matches!(tree.judge(path, new, When::After)?, Judged::Unsure(_));
         let anchor = |url: &[u8]| url.iter().position(|byte| *byte == b'#').map(|at| url[at..].to_vec());
         let is_same = anchor(&old.url) == anchor(&new.url);
-        match reasons.explain(tree, &Changed { file: path, old: &old.url, new: &new.url })? {
+        match reasons.explain(tree, &Changed { file: path, old, new })? {
             // An anchor that was in doubt stays so, if more than a name leads to the page.
             Ok(kind) if is_unsure && !(is_same && kind.is_certain()) => {
                 tally.failures.push(Failure::at(ANCHORS_EXIST, path, reason("its new anchor is unknown")));

@@ -161,11 +161,12 @@ pub(super) fn read(kind: Kind, path: &str, read: Read<'_>, pulse: Pulse<'_>) -> 
                 Some(text) => members(language, text, pulse)?,
                 None => None,
             };
-            if text.is_some_and(|text| is_made_by_calls(&text)) {
+            if text.as_ref().is_some_and(|text| is_made_by_calls(text)) {
                 site.doubt("other code makes a part of it");
                 site.loose("other code makes a part of its configuration");
             }
-            match (kind, found.filter(|members| !members.is_empty())) {
+            let is_empty = text.as_ref().is_some_and(|text| EMPTY.is_match(text));
+            match (kind, found.filter(|members| is_empty || !members.is_empty())) {
                 (_, None) => site.unread(path),
                 (Kind::Docusaurus, Some(members)) => site.docusaurus(&members),
                 (Kind::Vitepress, Some(members)) => site.vitepress(&members),
@@ -178,6 +179,10 @@ pub(super) fn read(kind: Kind, path: &str, read: Read<'_>, pulse: Pulse<'_>) -> 
     roots.dedup();
     Ok(Some(Found { base, roots, scheme, loose }))
 }
+
+/// An empty object as the configuration.
+static EMPTY: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?:export\s+default|module\.exports\s*=)\s*(?:defineConfig\s*\(\s*)?\{\s*\}"));
 
 /// True for a program that passes its configuration on to other code, takes it from there, or changes it later.
 fn is_made_by_calls(text: &str) -> bool {

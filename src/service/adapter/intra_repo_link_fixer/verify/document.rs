@@ -31,6 +31,8 @@ pub(super) struct Found {
     pub(super) line: usize,
     /// Its place, with angle brackets, if it was looked for and found.
     pub(super) span: Option<Range<usize>>,
+    /// True for one of raw HTML in Markdown, and one of a template.
+    pub(super) is_raw: bool,
 }
 
 /// The manner of reading.
@@ -66,7 +68,7 @@ impl Document {
                 lines.1
             });
             let span = span.and_then(|span| Some(place(span.start)?..place(span.end.checked_sub(1)?)? + 1));
-            self.links.push(Found { url: link.0, line, span });
+            self.links.push(Found { url: link.0, line, span, is_raw: true });
         }
         self.anchors.extend(page.anchors.into_iter().filter_map(|anchor| String::from_utf8(anchor).ok()));
         Ok(())
@@ -131,6 +133,11 @@ mod tests {
             "x <a href=\"b.md\">c</a>\n\n> <div>\n> <img src='d'>\n> </div>\n",
             Format::Markdown,
             &[("b.md", "b.md"), ("d", "d")],
+        );
+        check(
+            "x <a\n  href=\"b.md\"\n\ttitle=y>c</a>\n\n> <img\n>   src=d\n> />\n\n- <img\n    src='e'  \n  alt=f>\n",
+            Format::Markdown,
+            &[("b.md", "b.md"), ("d", "d"), ("e", "e")],
         );
         let anchors =
             document("<a name=p></a><p id=q>\n\n# r <i id=s>t</i>", Format::Markdown, Dialect::Github).anchors;

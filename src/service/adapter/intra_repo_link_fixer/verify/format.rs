@@ -33,6 +33,8 @@ impl Format {
             Format::Html => {
                 let mut document = Document::default();
                 document.html(bytes, manner, (0, 1), Some)?;
+                let is_template = bytes.windows(2).any(|two| matches!(two, b"{{" | b"{%" | b"<%"));
+                document.links.iter_mut().for_each(|found| found.is_raw = is_template);
                 Ok(document)
             }
         }

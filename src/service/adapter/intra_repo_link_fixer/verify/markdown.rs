@@ -59,8 +59,7 @@ pub(super) fn read(bytes: &[u8], manner: Manner<'_>) -> Result<Document, Error> 
             }
             NodeValue::HtmlInline(html) => {
                 let start = lines.range(data.sourcepos).start;
-                let is_there = source.get(start..).is_some_and(|rest| rest.starts_with(html.as_str()));
-                let at = |at: usize| is_there.then_some(start + at);
+                let at = |at: usize| lines.in_tag(source, start, html, at);
                 document.html(html.as_bytes(), manner, (start, data.sourcepos.start.line), at)?;
             }
             NodeValue::HtmlBlock(block) => {
@@ -78,7 +77,7 @@ pub(super) fn read(bytes: &[u8], manner: Manner<'_>) -> Result<Document, Error> 
         let url = place::meaning(&bytes[place.clone()]);
         let span = place::with_brackets(bytes, place.clone());
         let line = lines.of_place(place.start);
-        document.links.push(Found { url, line, span: Some(span) });
+        document.links.push(Found { url, line, span: Some(span), is_raw: false });
     }
     Ok(document)
 }
@@ -110,7 +109,7 @@ impl Document {
 }
 
 fn found(url: &[u8], position: Sourcepos, span: Option<Range<usize>>) -> Found {
-    Found { url: url.to_vec(), line: position.start.line, span }
+    Found { url: url.to_vec(), line: position.start.line, span, is_raw: false }
 }
 
 fn options(source: &str) -> Options<'static> {

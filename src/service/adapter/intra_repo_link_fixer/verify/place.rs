@@ -57,6 +57,24 @@ impl Lines {
         let begin = self.0.get((first + count).checked_sub(1)?)?;
         Some(begin + margin + at - start)
     }
+
+    /// The place in the file of a place in a tag within a paragraph, of whose lines the parser takes the margins.
+    pub(super) fn in_tag(&self, source: &str, start: usize, tag: &str, at: usize) -> Option<usize> {
+        let before = tag.get(..at)?;
+        let own = before.rfind('\n').map_or(0, |at| at + 1);
+        let text = tag[own..].split('\n').next()?.trim_end();
+        let begin = match before.bytes().filter(|byte| *byte == b'\n').count() {
+            0 => start,
+            count => {
+                let line = self.of_place(start) + count;
+                let begin = self.0.get(line.checked_sub(1)?)?;
+                let margin = |at: &usize| self.text(source, line)[..*at].bytes().all(|byte| b" \t>".contains(&byte));
+                let ends = self.text(source, line).char_indices().map(|(at, _)| at).take_while(margin);
+                begin + ends.into_iter().find(|at| self.text(source, line)[*at..].starts_with(text))?
+            }
+        };
+        source.get(begin..)?.starts_with(text).then_some(begin + at - own)
+    }
 }
 
 /// The meaning of a destination in Markdown.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     super::params::{Params, Repair},
     aim::{Aim, Local, aim, decoded, joined},
-    document::Document,
+    document::{Document, Found},
     root,
     tree::{Hit, Judged, Sight, Tree, When},
 };
@@ -30,8 +30,8 @@ pub(super) enum Kind {
 /// A changed destination.
 pub(super) struct Changed<'a> {
     pub(super) file: &'a RepoPath,
-    pub(super) old: &'a [u8],
-    pub(super) new: &'a [u8],
+    pub(super) old: &'a Found,
+    pub(super) new: &'a Found,
 }
 
 /// Old paths, each with all that became of it.
@@ -118,7 +118,7 @@ impl Reasons {
     pub(super) fn explain(&self, tree: &Tree<'_>, changed: &Changed<'_>) -> Result<Result<Kind, String>, Error> {
         let roots = &tree.params.site_root;
         let (Aim::Local(old), Aim::Local(new)) =
-            (aim(changed.old, changed.file, roots), aim(changed.new, changed.file, roots))
+            (aim(&changed.old.url, changed.file, roots), aim(&changed.new.url, changed.file, roots))
         else {
             return Ok(Err("it leads out of the tree".to_owned()));
         };
@@ -149,7 +149,10 @@ impl Reasons {
                 self.left(tree, (changed.file, &old), &before, &hit)?.map(Kind::Of)
             }
             (Judged::NoAnchor(_), _) => Err("its target was right".to_owned()),
-            (Judged::NoTarget, _) => self.path(tree, (changed.file, &old), &hit)?.map(Kind::Of),
+            (Judged::NoTarget, _) => {
+                let is_of_url = tree.is_of_url(changed.file, changed.old, &old);
+                self.path(tree, (changed.file, &old, is_of_url), &hit)?.map(Kind::Of)
+            }
             (Judged::External | Judged::Unknown | Judged::Right(_) | Judged::Unsure(_), _) => {
                 Err("it was not broken".to_owned())
             }
@@ -198,7 +201,7 @@ impl Reasons {
     fn path(
         &self,
         tree: &Tree<'_>,
-        (file, old): (&RepoPath, &Local),
+        (file, old, is_of_url): (&RepoPath, &Local, bool),
         hit: &Hit,
     ) -> Result<Result<Repair, String>, Error> {
         let texts = [vec![old.written.clone()], decodings(&old.written)].concat();
@@ -206,7 +209,9 @@ impl Reasons {
         let again: Vec<String> = texts[1..].iter().flat_map(|text| below(tree, file, text)).collect();
         for repair in [Repair::Decoded, Repair::Case, Repair::Moved, Repair::Content] {
             let mut ends = match repair {
-                _ if !tree.params.repairs(repair) => continue,
+                _ if !tree.params.repairs(repair) || (is_of_url && !matches!(repair, Repair::Moved | Repair::Case)) => {
+                    continue;
+                }
                 Repair::Decoded => at(tree, again.iter())?,
                 Repair::Case => self.in_other_case(tree, &here)?,
                 Repair::Moved => {
@@ -225,6 +230,9 @@ impl Reasons {
                 ends.extend(self.still_at_origins(tree, file, &texts)?);
             }
             ends.retain(|end| self.is_known(&end.path));
+            if is_of_url && repair == Repair::Case {
+                ends.retain(|end| end.path.to_lowercase() == end.path);
+            }
             match ends.as_slice() {
                 [] => {}
                 _ if repair == Repair::Moved && root::are_other_editions(file, &hit.path, &old.paths) => {
@@ -247,6 +255,7 @@ impl Reasons {
             return Ok(Err("its new target existed beside the old one".to_owned()));
         }
         match here.is_empty() {
+            _ if is_of_url => Ok(Err("its site reads it from the URL of the page".to_owned())),
             true => Ok(Err("its old path left the workspace".to_owned())),
             false if root::are_apart(tree, file, &hit.path, &old.paths) => {
                 Ok(Err("its new target is of another documentation".to_owned()))

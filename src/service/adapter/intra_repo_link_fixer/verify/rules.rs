@@ -29,6 +29,17 @@ impl Rules {
         Rules { dialect, attributes, smart, extended: false, separator: '-', doubt: None }
     }
 
+    /// True if a site resolves a link of a page against the URL of the page: to a page by its file's name, or of raw HTML.
+    pub(super) fn is_of_url(&self, is_page: bool, is_raw: bool) -> bool {
+        match self.dialect {
+            Dialect::Hugo => is_raw || !is_page,
+            // Astro.
+            Dialect::Github => self.extended && (is_raw || !is_page),
+            Dialect::Docusaurus | Dialect::Mkdocs | Dialect::Vitepress => is_raw,
+            Dialect::Auto | Dialect::Gitlab | Dialect::Mdbook => false,
+        }
+    }
+
     pub(super) fn doubt(&mut self, why: impl Into<String>) {
         if self.doubt.is_none() {
             self.doubt = Some(why.into());

@@ -59,7 +59,9 @@ pub(super) fn read(tool: Tool, path: &str, text: Option<&str>) -> Option<Setting
                 settings.rules.doubt("other code makes a part of it");
                 settings.open("other code makes a part of its configuration");
             }
-            let members = text.and_then(|text| members(path, text)).filter(|members| !members.is_empty());
+            let members = text
+                .and_then(|text| members(path, text))
+                .filter(|members| !members.is_empty() || text.is_some_and(has_no_settings));
             members.map(|members| match tool {
                 Tool::Docusaurus => docusaurus(&members, &mut settings),
                 Tool::Vitepress => vitepress(&members, &mut settings),
@@ -161,6 +163,14 @@ fn is_harmless(plugin: &str) -> bool {
                          git-revision-date-localized blog awesome-pages awesome-nav autorefs ";
     let name = plugin.split('/').next_back().unwrap_or_default();
     NAMES.contains(&format!(" {name} "))
+}
+
+/// True if a program exports an object without members.
+fn has_no_settings(text: &str) -> bool {
+    let dense: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let begins =
+        ["exportdefault", "module.exports="].map(|begin| [format!("{begin}{{}}"), format!("{begin}defineConfig({{}}")]);
+    begins.concat().iter().any(|begin| dense.contains(begin))
 }
 
 /// True if a program hands its configuration to other code, gets it from there, or changes it afterwards.

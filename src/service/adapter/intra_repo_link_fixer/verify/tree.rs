@@ -7,8 +7,8 @@ use std::{
 
 use super::{
     super::params::{Dialect, Params},
-    aim::{Aim, Local, aim},
-    document::{Document, Manner},
+    aim::{Aim, Local, aim, joined},
+    document::{Document, Found, Manner},
     format::Format,
     root::{self, Surroundings, stand_ins},
     rules::Tool,
@@ -120,9 +120,13 @@ impl<'a> Tree<'a> {
     }
 
     /// Judges a destination in a file.
-    pub(super) fn judge(&self, file: &RepoPath, url: &[u8], when: When) -> Result<Judged, Error> {
-        let Aim::Local(local) = aim(url, file, &self.params.site_root) else { return Ok(Judged::External) };
-        let Some(hit) = self.hit_or_stand_in(&local)? else { return Ok(Judged::NoTarget) };
+    pub(super) fn judge(&self, file: &RepoPath, found: &Found, when: When) -> Result<Judged, Error> {
+        let Aim::Local(local) = aim(&found.url, file, &self.params.site_root) else { return Ok(Judged::External) };
+        let hit = match self.hit_or_stand_in(&local)? {
+            None if self.is_of_url(file, found, &local) => self.hit_of_url(file, &local)?,
+            hit => hit,
+        };
+        let Some(hit) = hit else { return Ok(Judged::NoTarget) };
         let has_anchor = local.anchor.as_ref().is_some_and(|anchor| !anchor.is_empty());
         if hit.sight == Sight::Elsewhere || hit.sight == Sight::PageElsewhere && has_anchor {
             return Ok(Judged::Unknown);
@@ -133,6 +137,42 @@ impl<'a> Tree<'a> {
             Some(false) => Judged::NoAnchor(hit),
             None => Judged::Unsure(hit),
         })
+    }
+
+    /// True if a link is resolved against the URL of its page, which is not the path of the file.
+    pub(super) fn is_of_url(&self, file: &RepoPath, found: &Found, local: &Local) -> bool {
+        match Format::of(file) {
+            Some(Format::Html) | None => found.is_raw,
+            Some(_) => {
+                let path = RepoPath::parse(local.written.trim_start_matches(['.', '/']));
+                let is_page = path.is_ok_and(|path| Format::of(&path).is_some());
+                self.sites.rules(file.as_str()).is_of_url(is_page, found.is_raw)
+            }
+        }
+    }
+
+    /// The target of a link by the URL of its page: a folder named after the page, unless it is an index.
+    fn hit_of_url(&self, file: &RepoPath, local: &Local) -> Result<Option<Hit>, Error> {
+        let (stem, _) = file.as_str().rsplit_once('.').unwrap_or((file.as_str(), ""));
+        let (above, last) = stem.rsplit_once('/').unwrap_or(("", stem));
+        let own = if ["index", "_index", "README"].contains(&last) { above } else { stem };
+        let below = Some(&local.written).filter(|written| !written.starts_with('/'));
+        let all = local.paths.iter().cloned().chain(below.and_then(|written| joined(own, written)));
+        let all: Vec<String> = all.flat_map(|path| ["", ".md", ".mdx"].map(|end| format!("{path}{end}"))).collect();
+        let mut hits = Vec::new();
+        for path in &all {
+            let is_folder = local.is_folder && !path.ends_with(".md") && !path.ends_with(".mdx");
+            hits.extend(self.at(path, is_folder)?);
+        }
+        let last = local.written.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        if hits.is_empty() && !last.contains('.') {
+            // URLs of pages are in lower case.
+            for path in self.entries.iter().filter(|path| all.contains(&path.to_lowercase())) {
+                hits.extend(self.at(path, false)?);
+            }
+        }
+        let seen = hits.iter().position(|hit| hit.sight != Sight::Elsewhere).unwrap_or_default();
+        Ok((!hits.is_empty()).then(|| hits.swap_remove(seen)))
     }
 
     /// The target of a place, or the file that its site shows in its place.
