@@ -56,6 +56,35 @@ pub fn candidates(source: &str) -> Vec<Candidate> {
     found
 }
 
+/// The end of a definition that begins there, if it is one; not of a footnote.
+pub(crate) fn end(source: &str, start: usize) -> Option<usize> {
+    let after = label_end(source.as_bytes(), start).filter(|_| !source[start + 1..].starts_with('^'))?;
+    candidate(source, start, after).map(|candidate| candidate.whole.end)
+}
+
+/// The end of a link's destination and title, in the parentheses that begin there.
+pub(crate) fn resource(bytes: &[u8], open: usize) -> Option<usize> {
+    let start = gap(bytes, open + usize::from(bytes.get(open) == Some(&b'(')));
+    let (mut end, mut depth) = (start, 0_usize);
+    match bytes.get(start).filter(|_| start > open)? {
+        b'<' => end += 1 + pointed(&bytes[start + 1..]),
+        _ => {
+            while let Some(byte) = bytes.get(end).filter(|byte| **byte > b' ' && **byte != 127) {
+                match byte {
+                    b'\\' if bytes.get(end + 1).is_some_and(u8::is_ascii_punctuation) => end += 1,
+                    b'(' => depth += 1,
+                    b')' if depth == 0 => break,
+                    b')' => depth -= 1,
+                    _ => {}
+                }
+                end += 1;
+            }
+        }
+    }
+    let close = gap(bytes, end + title(&bytes[end..]));
+    (bytes.get(close) == Some(&b')')).then_some(close + 1)
+}
+
 /// The candidate whose label ends there, with its colon.
 fn candidate(source: &str, line: usize, label_end: usize) -> Option<Candidate> {
     let bytes = source.as_bytes();

@@ -78,7 +78,7 @@ fn options(source: &str) -> Options<'static> {
     options
 }
 
-fn parse<'a>(tree: &'a Arena<'a>, source: &str, pulse: Pulse<'_>) -> Result<Node<'a>, Error> {
+pub(super) fn parse<'a>(tree: &'a Arena<'a>, source: &str, pulse: Pulse<'_>) -> Result<Node<'a>, Error> {
     let stop = RefCell::new(None);
     let should_stop = || {
         let asked = pulse();

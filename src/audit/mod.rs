@@ -12,6 +12,7 @@ pub mod link;
 pub mod markdown;
 pub mod markdown_outline;
 pub mod markup;
+pub mod mdx;
 pub mod members;
 pub mod page;
 pub mod spelling;
