@@ -158,7 +158,7 @@ impl Sheet<'_> {
             |place: &Range<usize>| Decoded::new(&self.css.as_bytes()[place.clone()], &[Escape::Css]).text == text;
         match places.into_iter().find(means) {
             Some(range) => self.scan.values.push(Value::new(range, Escape::Css, Form::Url)),
-            None => self.scan.skipped = Some("it is not clear where a URL in its CSS stands"),
+            None => self.scan.skipped = Some("it is not clear where a URL in its CSS stands".into()),
         }
     }
 }

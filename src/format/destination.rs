@@ -19,6 +19,14 @@ pub(crate) fn of_link(text: &str, text_end: usize) -> Option<Range<usize>> {
     destination(text, skip_space(text, at)).map(|(destination, _)| destination)
 }
 
+/// The destination of a link whose text ends there, before `](`, and that ends with the text; none if it ends before.
+pub(crate) fn of_whole_link(text: &str, text_end: usize) -> Option<Range<usize>> {
+    let at = text_end + text.get(text_end..)?.strip_prefix("](").map(|_| "](".len())?;
+    let (destination, end) = destination(text, skip_space(text, at))?;
+    let end = skip_space(text, title(text, end).unwrap_or(end));
+    (text.get(end..) == Some(")")).then_some(destination)
+}
+
 /// The definition that begins there, with its bracket.
 pub(crate) fn of_definition(text: &str, start: usize) -> Option<Definition> {
     let label_end = closing(text, start + 1, ']')?;

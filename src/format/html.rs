@@ -128,7 +128,7 @@ impl State<'_> {
 
     /// Scans the parts in other languages.
     fn finish(self, pulse: Pulse<'_>) -> Result<Page, Error> {
-        let mut scan = Scan { values: self.values, skipped: self.is_unclear.then_some(UNCLEAR) };
+        let mut scan = Scan { values: self.values, skipped: self.is_unclear.then_some(UNCLEAR.into()) };
         for sheet in self.sheets {
             scan.add_part(self.bytes, sheet, |css| css::scan(css, pulse))?;
         }
@@ -217,7 +217,7 @@ impl State<'_> {
                 continue;
             }
             if is_base {
-                outline.skipped = Some(BASE);
+                outline.skipped = Some(BASE.into());
             } else {
                 outline.names.push(htmlize::unescape_attribute(attribute.value()).into_owned());
             }

@@ -139,7 +139,7 @@ fn body<'a>(mut document: Document<'a>, pulse: Pulse<'_>) -> Result<Document<'a>
     }
     let folded = std::mem::take(&mut document.folded);
     if !document.html_values(folded.as_bytes(), pulse)?.values.is_empty() {
-        document.scan.skipped = Some(FOLDED);
+        document.scan.skipped = Some(FOLDED.into());
     }
     document.scan.values.sort_by_key(|value| value.range.start);
     Ok(document)
@@ -224,7 +224,7 @@ impl<'a> Document<'a> {
         let means = |place: &Range<usize>| Decoded::new(self.text[place.clone()].as_bytes(), &[escape]).text == url;
         match place.filter(means) {
             Some(place) => self.scan.values.push(Value::new(place, escape, Form::Url)),
-            None => self.scan.skipped = Some(DISAGREES),
+            None => self.scan.skipped = Some(DISAGREES.into()),
         }
     }
 
@@ -240,7 +240,7 @@ impl<'a> Document<'a> {
                 }
                 let definition = destination::of_definition(&self.text[..gap.end], start);
                 let Some(Definition { destination, end }) = definition else {
-                    self.scan.skipped = Some(DISAGREES);
+                    self.scan.skipped = Some(DISAGREES.into());
                     return;
                 };
                 let (end, url) = known.remove(&start).map_or((end, None), |(end, url)| (end, Some(url)));
@@ -252,7 +252,7 @@ impl<'a> Document<'a> {
             }
         }
         if !known.is_empty() {
-            self.scan.skipped = Some(DISAGREES);
+            self.scan.skipped = Some(DISAGREES.into());
         }
     }
 
@@ -260,7 +260,7 @@ impl<'a> Document<'a> {
     fn run(&mut self, range: Range<usize>) {
         let mut signs = memchr::memchr_iter(b'<', self.text[range.clone()].as_bytes()).map(|at| range.start + at);
         if signs.any(|at| self.text[at..].starts_with("<![CDATA[") && !self.text[..at].ends_with('\\')) {
-            self.scan.skipped = Some(DATA);
+            self.scan.skipped = Some(DATA.into());
         }
         if !self.links.is_empty() {
             return;
@@ -285,7 +285,7 @@ impl<'a> Document<'a> {
     /// Takes a tag in running text. Only an opening tag has attributes.
     fn inline_html(&mut self, html: &str, range: Range<usize>) {
         if html.starts_with("<![CDATA[") && !html.ends_with("]]>") {
-            self.scan.skipped = Some(DATA);
+            self.scan.skipped = Some(DATA.into());
         }
         if !html.contains('=') || html.starts_with("<!") || html.starts_with("<?") {
             return;
@@ -305,12 +305,12 @@ impl<'a> Document<'a> {
             return Ok(());
         }
         let found = self.html_values(part.text.as_bytes(), pulse)?;
-        self.scan.skipped = self.scan.skipped.or(found.skipped);
+        self.scan.skipped = self.scan.skipped.take().or(found.skipped);
         for value in found.values {
             let length = value.range.len();
             let value = value.within(&part, 0, Escape::Plain);
             if value.range.len() != length {
-                self.scan.skipped = Some(FOLDED);
+                self.scan.skipped = Some(FOLDED.into());
             }
             self.scan.values.push(value);
         }

@@ -12,6 +12,7 @@ pub mod html;
 pub mod json;
 pub mod markdown;
 pub mod markdown_outline;
+pub mod mdx;
 pub mod members;
 pub mod name;
 pub mod outline;

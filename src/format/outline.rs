@@ -1,6 +1,6 @@
 //! The links and anchors of a document, each with its place or its text.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use super::value::Value;
 
@@ -17,7 +17,11 @@ pub struct Outline {
     /// Explicit ids and names.
     pub names: Vec<String>,
     /// The reason to leave the file alone; none if it can be edited.
-    pub skipped: Option<&'static str>,
+    pub skipped: Option<Cow<'static, str>>,
+    /// Programs of MDX and its tags: parts that are neither text nor links.
+    pub programs: Vec<Range<usize>>,
+    /// The reason that there may be further anchors.
+    pub doubt: Option<&'static str>,
 }
 
 /// A heading.
@@ -55,4 +59,6 @@ pub enum Part {
     Break,
     /// A tag or a comment, which is not text.
     Html,
+    /// A tag or an expression of MDX, whose text is unknown.
+    Program,
 }

@@ -1,6 +1,6 @@
 //! The findings in a file of any format.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use super::{
     escape::Escape,
@@ -17,13 +17,13 @@ pub struct Scan {
     /// Every value with URLs, in the order of the file, none inside another.
     pub values: Vec<Value>,
     /// The reason to leave the file alone; none if it can be edited.
-    pub skipped: Option<&'static str>,
+    pub skipped: Option<Cow<'static, str>>,
 }
 
 impl Scan {
     /// A file that is left alone.
-    pub fn skipped(reason: &'static str) -> Self {
-        Scan { values: Vec::new(), skipped: Some(reason) }
+    pub fn skipped(reason: impl Into<Cow<'static, str>>) -> Self {
+        Scan { values: Vec::new(), skipped: Some(reason.into()) }
     }
 
     /// Scans one part only.
@@ -46,7 +46,7 @@ impl Scan {
     ) -> Result<(), Error> {
         let part = Decoded::new(&bytes[range.clone()], &[escape]);
         let found = scan(&part.text)?;
-        self.skipped = self.skipped.or(found.skipped);
+        self.skipped = self.skipped.take().or(found.skipped);
         self.values.extend(found.values.into_iter().map(|value| value.within(&part, range.start, escape)));
         Ok(())
     }

@@ -1,6 +1,9 @@
 //! A proposer's walk over its target: it lists the files, and reads each of them once.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    borrow::Cow,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -62,7 +65,7 @@ pub enum Look<T> {
     /// The findings.
     Read(T),
     /// The reason to leave the file alone.
-    Skip(&'static str),
+    Skip(Cow<'static, str>),
 }
 
 /// A file that was read, with the findings in it.
@@ -152,7 +155,7 @@ fn read<T>(
     look: &impl Fn(&Source<'_>) -> Result<Look<T>, Error>,
 ) -> Result<Found<T>, Error> {
     let Some(before) = ctx.view.read_into(path, LARGEST, bytes)? else {
-        return Ok((None, Look::Skip("it is larger than 64 MiB")));
+        return Ok((None, Look::Skip("it is larger than 64 MiB".into())));
     };
     let found = look(&Source { path, bytes, pulse }).map_err(|error| error.detail("path", path.as_str()))?;
     Ok((Some(before), found))
@@ -182,7 +185,7 @@ impl<T> Survey<T> {
             (Some(before), Look::Read(found)) => self.files.push(Surveyed { path, before, found }),
             (None, Look::Read(_)) => {}
             (_, Look::Skip(reason)) => {
-                self.skipped.push(Skipped { path: path.to_string(), reason: reason.to_owned() });
+                self.skipped.push(Skipped { path: path.to_string(), reason: reason.into_owned() });
             }
         }
     }

@@ -96,13 +96,15 @@ impl<'a> Wanted<'a> {
 }
 
 fn look(wanted: &Wanted<'_>, params: &Params, source: &survey::Source<'_>) -> Result<Look<Page>, Error> {
-    let Some(language) = Language::of_path(source.path) else { return Ok(Look::Skip("it has no known language")) };
-    let Ok(text) = std::str::from_utf8(source.bytes) else { return Ok(Look::Skip("it is not UTF-8")) };
+    let Some(language) = Language::of_path(source.path) else {
+        return Ok(Look::Skip("it has no known language".into()));
+    };
+    let Ok(text) = std::str::from_utf8(source.bytes) else { return Ok(Look::Skip("it is not UTF-8".into())) };
     let file = File::new(source.path, language, |language| wanted.rules(language))?;
     let pulse = || source.pulse();
     let found = match file.find(text, params.allow_errors, &pulse)? {
         Found::Matches(found) => found,
-        Found::Broken(_) => return Ok(Look::Skip(SYNTAX_ERROR)),
+        Found::Broken(_) => return Ok(Look::Skip(SYNTAX_ERROR.into())),
     };
     let mut page = Page::default();
     for one in &found {

@@ -92,6 +92,7 @@ fn read(source: &str, heading: &Heading, scheme: &Scheme) -> Reading {
     let raw = source.get(heading.range.clone()).unwrap_or_default();
     let own = Own { pieces: joined(&heading.pieces), raw, source, start: heading.range.start, scheme };
     let reading = match scheme.dialect {
+        _ if own.has(Part::Program) => Reading::Unknown(CODE),
         Dialect::Auto => Reading::Unknown("two sites have it, with other rules"),
         Dialect::Github if scheme.is_extended && own.is_odd_in_astro() => Reading::Unknown(SIGNS),
         Dialect::Github | Dialect::Gitlab => Reading::Text(own.text(false, "\n")),
@@ -321,7 +322,7 @@ impl Own<'_> {
                 Part::Text if is_dashed => text.push_str(&DASHES.replace_all(&piece.text, "–")),
                 Part::Text | Part::Code | Part::Url => text.push_str(&piece.text),
                 Part::Alt if with_images => text.push_str(&piece.text),
-                Part::Alt | Part::Html => {}
+                Part::Alt | Part::Html | Part::Program => {}
             }
         }
         text
@@ -418,6 +419,6 @@ fn text_of_hugo(piece: &Piece) -> String {
             first[..first.len() - rest.len()].to_owned()
         }
         Part::Text => TYPOGRAPHIC.replace_all(&BARE_URL.replace_all(&piece.text, "$1"), "…").into_owned(),
-        Part::Alt | Part::Url | Part::Html | Part::Break => String::new(),
+        Part::Alt | Part::Url | Part::Html | Part::Program | Part::Break => String::new(),
     }
 }

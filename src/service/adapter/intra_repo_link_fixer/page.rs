@@ -1,6 +1,6 @@
 //! The links and anchors of one file. It knows no other file.
 
-use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
+use std::{borrow::Cow, collections::BTreeSet, ops::Range, sync::LazyLock};
 
 use memchr::memmem;
 use regex::Regex;
@@ -14,7 +14,7 @@ use super::{
 use base::{error::Error, pulse::Pulse};
 use format::{
     escape::Escape,
-    html, markdown,
+    html, markdown, mdx,
     outline::Outline,
     pieces::pieces,
     value::{Decoded, Value},
@@ -29,8 +29,10 @@ static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"<[^>]*>").expect("th
 /// The format of a file with links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Markdown, and MDX as far as it is Markdown.
+    /// Markdown.
     Markdown,
+    /// Markdown with programs and tags of JavaScript.
+    Mdx,
     /// HTML.
     Html,
 }
@@ -42,7 +44,7 @@ pub(super) const ENDINGS: &[(&str, Kind)] = &[
     (".mdown", Kind::Markdown),
     (".mkd", Kind::Markdown),
     (".mkdn", Kind::Markdown),
-    (".mdx", Kind::Markdown),
+    (".mdx", Kind::Mdx),
     (".html", Kind::Html),
     (".htm", Kind::Html),
     (".xhtml", Kind::Html),
@@ -73,7 +75,7 @@ pub(super) struct Page {
     /// The reason that it may have further anchors.
     pub(super) doubt: Option<String>,
     /// The reason to leave the file alone.
-    pub(super) skipped: Option<&'static str>,
+    pub(super) skipped: Option<Cow<'static, str>>,
 }
 
 impl Kind {
@@ -93,6 +95,7 @@ impl Kind {
         let Ok(text) = std::str::from_utf8(bytes) else { return Ok(None) };
         match self {
             Kind::Markdown => markdown::outline(text, pulse),
+            Kind::Mdx => mdx::outline(text, pulse),
             Kind::Html => html::outline(bytes, pulse),
         }
         .map(Some)
@@ -120,9 +123,9 @@ pub(super) fn read(
     pulse: Pulse<'_>,
 ) -> Result<Page, Error> {
     let Some(outline) = kind.outline(bytes, pulse)? else {
-        return Ok(Page { skipped: Some("it is not UTF-8"), ..Page::default() });
+        return Ok(Page { skipped: Some("it is not UTF-8".into()), ..Page::default() });
     };
-    let mut page = Page { skipped: outline.skipped, ..Page::default() };
+    let mut page = Page { skipped: outline.skipped.clone(), ..Page::default() };
     let is_template =
         kind == Kind::Html && ["{{", "{%", "<%"].iter().any(|mark| memmem::find(bytes, mark.as_bytes()).is_some());
     for (value, piece, destination) in destinations(bytes, &outline) {
@@ -139,16 +142,30 @@ pub(super) fn read(
         page.total += 1;
     }
     let text = std::str::from_utf8(bytes).unwrap_or_default();
-    if kind == Kind::Markdown {
-        let slug::Anchors { known, doubt } = slug::anchors(text, &outline.headings, scheme);
+    if kind != Kind::Html {
+        let slug::Anchors { known, doubt } =
+            slug::anchors(&without(text, &outline.programs), &outline.headings, scheme);
         page.anchors.extend(known);
-        page.doubt = doubt;
-        if matches!(scheme.dialect, Dialect::Github | Dialect::Gitlab) {
+        let reason = outline.skipped.filter(|_| kind == Kind::Mdx).or(outline.doubt.map(Cow::Borrowed));
+        page.doubt = reason.map(Cow::into_owned).or(doubt);
+        if kind == Kind::Markdown && matches!(scheme.dialect, Dialect::Github | Dialect::Gitlab) {
             page.anchors.extend(raw_headings(text).iter().filter_map(|text| slug::slug(text, scheme)));
         }
     }
     page.anchors.extend(outline.names);
     Ok(page)
+}
+
+/// The text with spaces for some parts.
+fn without<'t>(text: &'t str, parts: &[Range<usize>]) -> Cow<'t, str> {
+    if parts.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut bytes = text.as_bytes().to_vec();
+    for part in parts {
+        bytes[part.clone()].iter_mut().filter(|byte| !matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
+    }
+    String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// The texts of headings in raw HTML, wherever it may stand.

@@ -53,10 +53,10 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     let roots = Roots::new(&tree, &params.site_root, &|path| text_of(ctx, path));
     sites.lend(roots.alike());
     let mut survey = survey(ctx, input, looked_at, |source| {
-        let Some(kind) = Kind::of(source.path) else { return Ok(Look::Skip("it is no page")) };
+        let Some(kind) = Kind::of(source.path) else { return Ok(Look::Skip("it is no page".into())) };
         let manner = (&params, sites.scheme(source.path));
-        let page = page::read(kind, source.bytes, manner, &|| source.pulse())?;
-        Ok(page.skipped.map_or_else(|| Look::Read(page), Look::Skip))
+        let mut page = page::read(kind, source.bytes, manner, &|| source.pulse())?;
+        Ok(page.skipped.take().map_or_else(|| Look::Read(page), Look::Skip))
     })?;
     survey.check_skipped(params.on_skip)?;
     let known = survey

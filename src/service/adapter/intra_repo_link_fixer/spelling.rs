@@ -162,7 +162,8 @@ impl Place {
     fn of(bytes: &[u8], link: &Link) -> Self {
         let range = &link.value.range;
         let before = range.start.checked_sub(1).map(|at| bytes[at]);
-        let is_html = link.value.escapes[0] == Escape::Html;
+        // References of text are those of an attribute in MDX.
+        let is_html = matches!(link.value.escapes[0], Escape::Html | Escape::MarkdownText);
         let is_css = link.value.escapes.contains(&Escape::Css);
         let is_angle = !is_html && !is_css && before == Some(b'<');
         Place {

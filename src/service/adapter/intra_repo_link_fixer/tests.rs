@@ -2,6 +2,7 @@
 
 mod cases;
 mod generators;
+mod mdx;
 mod sites;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -107,7 +108,7 @@ impl<'a> Case<'a> {
         (changed, left): (&mut BTreeMap<String, String>, &mut Vec<String>),
     ) {
         let bytes = self.files[path].as_bytes();
-        left.extend(page.skipped.map(|reason| format!("{path}: {reason}")));
+        left.extend(page.skipped.as_ref().map(|reason| format!("{path}: {reason}")));
         let mut fixes = Vec::new();
         for defect in diagnosis::defects(&repairer.rules, (path, page), &|| Ok(())).unwrap() {
             let reference = &page.links[defect.link].reference;

@@ -40,6 +40,7 @@ use crate::{
     deadline::Deadline,
     evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
 };
+use audit::mdx;
 use base::{error::Error, path::RepoPath, text::counted};
 use system::{
     git::{self, Tracked},
@@ -176,7 +177,11 @@ fn examine(
             Some(Read { before: Some(old), after: new })
         }
         (_, Some(after), Some(format)) if !file.changed => {
-            Some(Read { before: None, after: format.read(after, manner)? })
+            let after = format.read(after, manner)?;
+            if let Some(reason) = after.doubt.filter(|reason| *reason == mdx::UNREAD) {
+                fail(reason);
+            }
+            Some(Read { before: None, after })
         }
         _ => {
             if file.changed {
@@ -273,6 +278,38 @@ pub(super) fn anchors_of(source: &str, dialect: Dialect) -> (std::collections::B
     let manner = Manner { rules: &rules::Rules::of(dialect), is_located: false, pulse: &|| Ok(()) };
     let document = Format::Markdown.read(source.as_bytes(), manner).expect("nothing stops it");
     (document.anchors, document.is_open)
+}
+
+/// The known anchors of a page of MDX, and whether there may be others.
+#[cfg(test)]
+pub(super) fn anchors_of_mdx(source: &str, dialect: Dialect) -> (std::collections::BTreeSet<String>, bool) {
+    let manner = Manner { rules: &rules::Rules::of(dialect), is_located: false, pulse: &|| Ok(()) };
+    let document = Format::Mdx.read(source.as_bytes(), manner).expect("nothing stops it");
+    (document.anchors, document.is_open)
+}
+
+/// The links of a page of MDX with their places; the error is the doubt about it.
+#[cfg(test)]
+pub(super) fn links_of(source: &str) -> Result<Vec<(usize, String)>, String> {
+    let manner = Manner { rules: &rules::Rules::of(Dialect::Github), is_located: true, pulse: &|| Ok(()) };
+    let document = Format::Mdx.read(source.as_bytes(), manner).expect("nothing stops it");
+    let place = |found: &Found| {
+        let start = found.span.as_ref().map_or(usize::MAX, |span| span.start);
+        let inside = start.saturating_add(usize::from(source.as_bytes().get(start) == Some(&b'<')));
+        (inside, String::from_utf8_lossy(&found.url).into_owned())
+    };
+    document.doubt.map_or_else(|| Ok(document.links.iter().map(place).collect()), |doubt| Err(doubt.to_owned()))
+}
+
+/// The failures of a changed page of MDX, links aside.
+#[cfg(test)]
+pub(super) fn failures_of(before: &str, after: &str) -> Vec<String> {
+    let manner = Manner { rules: &rules::Rules::of(Dialect::Github), is_located: true, pulse: &|| Ok(()) };
+    let path = RepoPath::parse("docs/a.mdx").expect("it is a path");
+    let bytes = (Some(before.as_bytes()), Some(after.as_bytes()));
+    let file = Examined { path: &path, before: bytes.0, after: bytes.1, changed: true };
+    let (_, _, failures) = examine(&file, false, manner).expect("nothing stops it");
+    failures.into_iter().map(|failure| failure.reason).collect()
 }
 
 /// The settings of pages by their sites.

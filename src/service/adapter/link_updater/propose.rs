@@ -1,6 +1,6 @@
 //! Discovers and proposes: counts links, and produces the files with moved links.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use super::{
     format::{self, Format},
@@ -94,7 +94,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// The moved form of a file; the inner error is the reason to leave it alone.
-    fn moved(&self, format: Format, bytes: &[u8]) -> Result<Result<Moved, &'static str>, Error> {
+    fn moved(&self, format: Format, bytes: &[u8]) -> Result<Result<Moved, Cow<'static, str>>, Error> {
         let Reader { params, moves, pulse } = *self;
         let census = |bytes: &[u8]| format::census(format, bytes, params, moves);
         let again = Again { census: &census, pulse };
@@ -111,7 +111,7 @@ impl Reader<'_> {
         if let Some(reason) = found.skipped {
             return Ok(Err(reason));
         }
-        Ok(rewrite(bytes, &found.values, moves, &scan, again)?.ok_or(INEXACT))
+        Ok(rewrite(bytes, &found.values, moves, &scan, again)?.ok_or(INEXACT.into()))
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
         if !word.is_in(source.bytes) {
             return Ok(Look::Read(Found { page: None, marks }));
         }
-        let Ok(text) = std::str::from_utf8(source.bytes) else { return Ok(Look::Skip("it is not UTF-8")) };
+        let Ok(text) = std::str::from_utf8(source.bytes) else { return Ok(Look::Skip("it is not UTF-8".into())) };
         let page = Page::read(source.path, text, change, &|| source.pulse())?;
         Ok(Look::Read(Found { page, marks }))
     })?;

@@ -76,6 +76,19 @@ fn docusaurus() {
     agree(Dialect::Docusaurus, 90);
 }
 
+/// Docusaurus reads its pages as MDX, whatever their names end in.
+#[test]
+fn docusaurus_as_mdx() {
+    let pages: Vec<Rendered> = cases("headings/docusaurus");
+    let proposed = |source: &str, dialect| {
+        let page = page::read(Kind::Mdx, source.as_bytes(), (&Params::default(), &Scheme::of(dialect)), &|| Ok(()));
+        page.map(|page| (page.anchors, page.doubt.is_some())).unwrap()
+    };
+    let certain =
+        [check(Dialect::Docusaurus, &pages, proposed), check(Dialect::Docusaurus, &pages, verify::anchors_of_mdx)];
+    assert!(certain.iter().all(|certain| *certain >= 85), "{certain:?} of 100 pages are certain");
+}
+
 #[test]
 fn vitepress() {
     agree(Dialect::Vitepress, 78);

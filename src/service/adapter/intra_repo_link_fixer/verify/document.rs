@@ -57,13 +57,19 @@ impl Document {
     ) -> Result<(), Error> {
         let mut page = Page { is_brief: true, subject: Subject::Tree, ..Page::default() };
         markup::read(html, manner.pulse, &mut page)?;
+        self.page(page, html, line, place);
+        Ok(())
+    }
+
+    /// Takes the links and anchors that were read in a text, which begins at a line.
+    pub(super) fn page(&mut self, page: Page, text: &[u8], line: usize, place: impl Fn(usize) -> Option<usize>) {
         self.doubt = self.doubt.or(page.doubt);
         let mut lines = (0, line);
         for (link, span) in page.links.into_iter().zip(page.spans) {
             let line = span.as_ref().map_or(0, |span| {
                 if span.start >= lines.0 {
                     lines =
-                        (span.start, lines.1 + html[lines.0..span.start].iter().filter(|byte| **byte == b'\n').count());
+                        (span.start, lines.1 + text[lines.0..span.start].iter().filter(|byte| **byte == b'\n').count());
                 }
                 lines.1
             });
@@ -71,7 +77,6 @@ impl Document {
             self.links.push(Found { url: link.0, line, span, is_raw: true });
         }
         self.anchors.extend(page.anchors.into_iter().filter_map(|anchor| String::from_utf8(anchor).ok()));
-        Ok(())
     }
 }
 

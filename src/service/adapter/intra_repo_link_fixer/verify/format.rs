@@ -11,6 +11,8 @@ use base::{error::Error, path::RepoPath};
 pub(super) enum Format {
     /// Markdown, with HTML in it.
     Markdown,
+    /// Markdown with programs and tags of JavaScript.
+    Mdx,
     /// HTML.
     Html,
 }
@@ -20,7 +22,8 @@ impl Format {
     pub(super) fn of(path: &RepoPath) -> Option<Format> {
         let (_, extension) = path.file_name().rsplit_once('.')?;
         match extension.to_ascii_lowercase().as_str() {
-            "md" | "markdown" | "mdown" | "mkd" | "mkdn" | "mdx" => Some(Format::Markdown),
+            "md" | "markdown" | "mdown" | "mkd" | "mkdn" => Some(Format::Markdown),
+            "mdx" => Some(Format::Mdx),
             "html" | "htm" | "xhtml" => Some(Format::Html),
             _ => None,
         }
@@ -30,6 +33,7 @@ impl Format {
     pub(super) fn read(self, bytes: &[u8], manner: Manner<'_>) -> Result<Document, Error> {
         match self {
             Format::Markdown => markdown::read(bytes, manner),
+            Format::Mdx => markdown::read_mdx(bytes, manner),
             Format::Html => {
                 let mut document = Document::default();
                 document.html(bytes, manner, (0, 1), Some)?;

@@ -1,6 +1,6 @@
 //! Reads Markdown as a tree: destinations with their places, and the anchors of headings.
 
-use std::{cell::RefCell, ops::Range};
+use std::{cell::RefCell, collections::BTreeSet, ops::Range};
 
 use comrak::{
     Arena, Options,
@@ -16,7 +16,11 @@ use super::{
     place, raw_heading,
     slug::{Slugger, slug},
 };
-use audit::definition::{Candidate, Marks, candidates};
+use audit::{
+    definition::{Candidate, Marks, candidates},
+    mdx::Masked,
+    page::{Page, Subject},
+};
 use base::{
     error::{Code, Error},
     pulse::Pulse,
@@ -35,60 +39,94 @@ pub(super) fn read(bytes: &[u8], manner: Manner<'_>) -> Result<Document, Error> 
         document.doubt = Some(NOT_TEXT);
         return Ok(document);
     };
-    let places = candidates(source);
-    let definitions = Definitions::of(source, &places, manner.pulse)?;
-    if definitions.is_doubtful {
-        document.doubt = Some(UNREAD);
-    }
-    let arena = Arena::new();
-    let root = parse(&arena, source, manner.pulse)?;
-    let lines = place::Lines::of(source);
-    document.anchors(root, (source, &lines), manner);
-    let mut links = 0;
-    for node in root.descendants() {
-        let data = node.data();
-        match &data.value {
-            NodeValue::Link(link) | NodeValue::Image(link) => {
-                let is_reference = definitions.references.get(links).copied().unwrap_or_default();
-                links += 1;
-                if !is_reference && !link.url.trim().is_empty() {
-                    let range = lines.range(data.sourcepos);
-                    let span = if manner.is_located { place::destination(source, range, &link.url) } else { None };
-                    document.links.push(found(link.url.as_bytes(), data.sourcepos, span));
-                }
-            }
-            NodeValue::HtmlInline(html) => {
-                let start = lines.range(data.sourcepos).start;
-                let at = |at: usize| lines.in_tag(source, start, html, at);
-                document.html(html.as_bytes(), manner, (start, data.sourcepos.start.line), at)?;
-            }
-            NodeValue::HtmlBlock(block) => {
-                let first = data.sourcepos.start.line;
-                let at = |at: usize| lines.in_block(source, first, &block.literal, at);
-                document.html(block.literal.as_bytes(), manner, (0, first), at)?;
-            }
-            _ => {}
-        }
-    }
+    document.read(source, &BTreeSet::new(), manner)?;
     if matches!(manner.rules.dialect, Dialect::Github | Dialect::Gitlab) {
         document.anchors.extend(raw_heading::in_html(source).iter().map(|text| slug(manner.rules, text)));
-    }
-    for Candidate { place, .. } in definitions.found {
-        let url = place::meaning(&bytes[place.clone()]);
-        let span = place::with_brackets(bytes, place.clone());
-        let line = lines.of_place(place.start);
-        document.links.push(Found { url, line, span: Some(span), is_raw: false });
     }
     Ok(document)
 }
 
+/// Reads a file of MDX by the text without its programs; an error if the pulse gives one.
+pub(super) fn read_mdx(bytes: &[u8], manner: Manner<'_>) -> Result<Document, Error> {
+    let mut document = Document::default();
+    let Ok(source) = std::str::from_utf8(bytes) else {
+        document.doubt = Some(NOT_TEXT);
+        return Ok(document);
+    };
+    let masked = Masked::of(source, manner.pulse)?;
+    document.read(&masked.text, &masked.mixed, manner)?;
+    for span in document.links.iter_mut().filter_map(|found| found.span.as_mut()) {
+        *span = masked.place(span.start)..masked.place(span.end - 1) + 1;
+    }
+    let mut page = Page { is_brief: true, subject: Subject::Tree, ..Page::default() };
+    masked.elements(source, &mut page);
+    document.page(page, bytes, 1, Some);
+    document.doubt = masked.doubt.or(document.doubt);
+    document.is_open |= masked.may_have_more || masked.doubt.is_some();
+    Ok(document)
+}
+
 impl Document {
+    /// Reads a text. On some lines it stands around programs.
+    fn read(&mut self, source: &str, mixed: &BTreeSet<usize>, manner: Manner<'_>) -> Result<(), Error> {
+        let bytes = source.as_bytes();
+        let places = candidates(source);
+        let definitions = Definitions::of(source, &places, manner.pulse)?;
+        if definitions.is_doubtful {
+            self.doubt = Some(UNREAD);
+        }
+        let arena = Arena::new();
+        let root = parse(&arena, source, manner.pulse)?;
+        let lines = place::Lines::of(source);
+        self.headings(root, (source, &lines), mixed, manner);
+        let mut links = 0;
+        for node in root.descendants() {
+            let data = node.data();
+            match &data.value {
+                NodeValue::Link(link) | NodeValue::Image(link) => {
+                    let is_reference = definitions.references.get(links).copied().unwrap_or_default();
+                    links += 1;
+                    if !is_reference && !link.url.trim().is_empty() {
+                        let range = lines.range(data.sourcepos);
+                        let span = if manner.is_located { place::destination(source, range, &link.url) } else { None };
+                        self.links.push(found(link.url.as_bytes(), data.sourcepos, span));
+                    }
+                }
+                NodeValue::HtmlInline(html) => {
+                    let start = lines.range(data.sourcepos).start;
+                    let at = |at: usize| lines.in_tag(source, start, html, at);
+                    self.html(html.as_bytes(), manner, (start, data.sourcepos.start.line), at)?;
+                }
+                NodeValue::HtmlBlock(block) => {
+                    let first = data.sourcepos.start.line;
+                    let at = |at: usize| lines.in_block(source, first, &block.literal, at);
+                    self.html(block.literal.as_bytes(), manner, (0, first), at)?;
+                }
+                _ => {}
+            }
+        }
+        for Candidate { place, .. } in definitions.found {
+            let url = place::meaning(&bytes[place.clone()]);
+            let span = place::with_brackets(bytes, place.clone());
+            let line = lines.of_place(place.start);
+            self.links.push(Found { url, line, span: Some(span), is_raw: false });
+        }
+        Ok(())
+    }
+
     /// Takes the anchors of the headings.
-    fn anchors<'a>(&mut self, root: Node<'a>, (source, lines): (&'a str, &'a place::Lines), manner: Manner<'a>) {
+    fn headings<'a>(
+        &mut self,
+        root: Node<'a>,
+        (source, lines): (&'a str, &'a place::Lines),
+        mixed: &BTreeSet<usize>,
+        manner: Manner<'a>,
+    ) {
         let ground = Ground::of(root, (source, lines), manner.rules);
         let is_heading = |node: &Node<'a>| matches!(node.data().value, NodeValue::Heading(_));
         let taken = root.descendants().filter(is_heading).map(|node| {
-            let is_enclosed = ground.is_enclosed(node.data().sourcepos.start.line);
+            let Sourcepos { start, end } = node.data().sourcepos;
+            let is_enclosed = ground.is_enclosed(start.line) || mixed.range(start.line..=end.line).next().is_some();
             Heading { node, rules: manner.rules, source, lines, is_enclosed }.taken()
         });
         let taken: Vec<Taken> = taken.collect();
@@ -164,7 +202,7 @@ impl<'c> Definitions<'c> {
             }
             let arena = Arena::new();
             let root = parse(&arena, &marks.set(source, &found), pulse)?;
-            let (mut seen, mut references) = (std::collections::BTreeSet::new(), Vec::new());
+            let (mut seen, mut references) = (BTreeSet::new(), Vec::new());
             for node in root.descendants() {
                 let value = &node.data().value;
                 marks.find(value, &mut seen);
