@@ -8,7 +8,7 @@ use super::{
     params::{Include, Params},
 };
 use base::{error::Error, path::RepoPath, pulse::Pulse};
-pub(super) use format::{css, escape::Escape, html, json, markdown, scan::Scan, text, xml};
+pub(super) use format::{css, escape::Escape, html, json, markdown, mdx, scan::Scan, text, xml};
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +19,8 @@ pub(super) enum Format {
     Xhtml,
     /// Markdown of GitHub's kind.
     Markdown,
+    /// Markdown with programs and tags of JavaScript.
+    Mdx,
     /// Style sheets.
     Css,
     /// Sitemaps, feeds, OPML and SVG.
@@ -41,6 +43,8 @@ pub(super) const GLOBS: &[(&str, Format)] = &[
     ("**/*.MD", Format::Markdown),
     ("**/*.markdown", Format::Markdown),
     ("**/*.MARKDOWN", Format::Markdown),
+    ("**/*.mdx", Format::Mdx),
+    ("**/*.MDX", Format::Mdx),
     ("**/*.css", Format::Css),
     ("**/*.CSS", Format::Css),
     ("**/*.xml", Format::Xml),
@@ -79,6 +83,7 @@ impl Format {
         match self {
             Format::Html | Format::Xhtml => "html",
             Format::Markdown => "markdown",
+            Format::Mdx => "mdx",
             Format::Css => "css",
             Format::Xml => "xml",
             Format::Text => "text",
@@ -91,9 +96,14 @@ impl Format {
 pub(super) fn census(format: Format, bytes: &[u8], params: &Params, moves: &Moves) -> Option<Census> {
     match format {
         Format::Html if unreadable(bytes).is_none() => census::take(bytes, params.includes(Include::JsonLd), moves),
-        Format::Html | Format::Xhtml | Format::Markdown | Format::Css | Format::Xml | Format::Text | Format::Json => {
-            None
-        }
+        Format::Html
+        | Format::Xhtml
+        | Format::Markdown
+        | Format::Mdx
+        | Format::Css
+        | Format::Xml
+        | Format::Text
+        | Format::Json => None,
     }
 }
 
@@ -110,9 +120,10 @@ pub(super) fn scan(format: Format, bytes: &[u8], params: &Params, pulse: Pulse<'
         (Format::Css, _) => Scan::of_part(bytes, whole, |text| css::scan(text, pulse)),
         (Format::Text, _) => Scan::of_part(bytes, whole, |text| text::scan(text, pulse)),
         (Format::Markdown, Ok(text)) => markdown::scan(text, json_ld, pulse),
+        (Format::Mdx, Ok(text)) => mdx::scan(text, pulse),
         (Format::Xml, Ok(text)) => xml::scan(text, pulse),
         (Format::Json, Ok(text)) => json::scan(text, pulse),
-        (Format::Markdown | Format::Xml | Format::Json, Err(_)) => Ok(Scan::skipped("it is not UTF-8")),
+        (Format::Markdown | Format::Mdx | Format::Xml | Format::Json, Err(_)) => Ok(Scan::skipped("it is not UTF-8")),
     }
 }
 
@@ -151,6 +162,8 @@ mod tests {
             ("a.html", Some(Format::Html)),
             ("a/b.XHTML", Some(Format::Xhtml)),
             ("README.md", Some(Format::Markdown)),
+            ("a.md.mdx", Some(Format::Mdx)),
+            ("a.MDX", Some(Format::Mdx)),
             ("a.min.css", Some(Format::Css)),
             ("feed.atom", Some(Format::Xml)),
             ("a.html.txt", Some(Format::Text)),

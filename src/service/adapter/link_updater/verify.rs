@@ -27,7 +27,7 @@ use crate::{
     deadline::Deadline,
     evidence::{Evidence, Examined, Measured, NOTHING_ELSE_CHANGED},
 };
-use audit::{link::Link, markup, page::Page};
+use audit::{link::Link, markup, mdx, page::Page};
 use base::{error::Error, pulse::Pulse, text::counted};
 
 /// No link remains that should have moved.
@@ -100,7 +100,11 @@ impl Measure {
                 tally.failures.push(Failure::at(NOTHING_ELSE_CHANGED, file.path, reason));
             }
             (_, Some(after), Some(format)) if self.sieve.may_hold(after, format) => {
-                self.unchanged(file.path, format, &format.read(after, &self.params, pulse)?.links, &mut tally);
+                let page = format.read(after, &self.params, pulse)?;
+                if let Some(reason) = page.doubt.filter(|reason| *reason == mdx::UNREAD) {
+                    tally.failures.push(Failure::at(LINKS_TO_UPDATE_ZERO, file.path, reason));
+                }
+                self.unchanged(file.path, format, &page.links, &mut tally);
             }
             (_, _, _) => {}
         }

@@ -9,6 +9,7 @@ fn name(format: Format) -> &'static str {
         Format::Html => "a.html",
         Format::Xhtml => "a.xhtml",
         Format::Markdown => "a.md",
+        Format::Mdx => "a.mdx",
         Format::Css => "a.css",
         Format::Xml => "a.xml",
         Format::Text => "a.txt",
@@ -124,7 +125,7 @@ proptest! {
             return Ok(());
         }
         // A rewritten path may lose signs of emphasis.
-        let path = if format == Format::Markdown { "" } else { path };
+        let path = if matches!(format, Format::Markdown | Format::Mdx) { "" } else { path };
         let found = objections(format, &text, (MOVE.0, &format!("{}{path}", MOVE.1)));
         prop_assert!(found.as_ref().is_none_or(Vec::is_empty), "{:?} {:?} {:#?}", format, text, found);
     }

@@ -3,7 +3,7 @@
 use super::*;
 
 const ALL: &[Format] =
-    &[Format::Html, Format::Xhtml, Format::Markdown, Format::Css, Format::Xml, Format::Text, Format::Json];
+    &[Format::Html, Format::Xhtml, Format::Markdown, Format::Mdx, Format::Css, Format::Xml, Format::Text, Format::Json];
 
 fn params(to: &str) -> params::Params {
     let params = json!({"from_hosts": ["old.example.com"], "to_host": to, "include": ["json", "json_ld"]});
@@ -105,7 +105,7 @@ fn other_encodings_of_css_and_text_are_edited_byte_by_byte() {
         let (_, moved) = propose::links_and_page_for_tests(format, before, &params("https://new.example.com")).unwrap();
         assert_eq!(moved, after);
     }
-    for format in [Format::Markdown, Format::Xml, Format::Json] {
+    for format in [Format::Markdown, Format::Mdx, Format::Xml, Format::Json] {
         skipped(format, b"<svg>\xe9</svg>", "it is not UTF-8");
     }
     for format in ALL {
@@ -167,6 +167,37 @@ fn markdown_that_can_not_be_edited_with_certainty_is_skipped() {
     let folded = "a link in its HTML goes over several lines of a quote or a list";
     skipped(Format::Markdown, b"> <div>\n> <a href='http://old.example.com/\n> x'>\n", folded);
     skipped(Format::Markdown, b"> a <a\n> href='http://old.example.com'>", folded);
+}
+
+#[test]
+fn links_of_mdx() {
+    for text in [
+        "[a](OLD/x) ![b](OLD/y \"STAYS\") [c](<OLD/z w> 'STAYS') [STAYS](OLD) OLD/b, `STAYS`",
+        "import A from 'STAYS'\n\nexport const a = `\n\n[a](STAYS)\n`\n\n[a](OLD)\n\n[b]: OLD/c 'STAYS'\n",
+        "{/* STAYS [a](STAYS) */}\n\na {'STAYS'} OLD {b ? <a href='STAYS'>STAYS</a> : null} [a](OLD/b)\n",
+        "<A href=\"OLD/a\" b={`STAYS`} title=\"STAYS\" src='OLD/b' {...{href: 'STAYS'}}>\n  OLD/c\n</A>\n",
+        "<Tabs>\n    <Tab\n      href=\"OLD/a\"\n    >\n        [a](OLD/b)\n\n        ```\n        STAYS\n        ```\n    \
+         </Tab>\n</Tabs>\n",
+        "> a {b +\n> 'STAYS'} <a\n> href=\"OLD/a\">OLD/b</a>\n",
+        "<video poster=\"OLD/a\"><Video poster=\"STAYS\" to=\"STAYS\"/></video> <p style=\"a:url(OLD/b)\">OLD/c</p>\n",
+        "---\nurl: OLD/a\n---\n\n<>OLD/b</> **OLD/c** <b>OLD/d</b>{e}OLD/f\n",
+        "    OLD/a\n\n| a |\n|---|\n| <b>OLD/c</b> {`STAYS`} |\n\n- <A href='OLD/d' />\n\n      OLD/e\n",
+    ] {
+        check(Format::Mdx, text);
+    }
+}
+
+#[test]
+fn mdx_that_does_not_parse_is_skipped_with_its_line() {
+    for (text, reason) in [
+        ("OLD\n\n<!-- OLD -->\n", "it is not valid MDX: line 3: Unexpected character `!`"),
+        ("---\na: b\n---\n\n<A>\n\nOLD\n", "it is not valid MDX: line 8: Expected a closing tag for `<A>` (5:1)"),
+        ("OLD {a\n", "it is not valid MDX: line 1: "),
+    ] {
+        let found = format::scan(Format::Mdx, text.as_bytes(), &params("https://new.example.com"), &|| Ok(())).unwrap();
+        let found = found.skipped.unwrap_or_default();
+        assert!(found.starts_with(reason), "{text}: {found}");
+    }
 }
 
 const SITEMAP: &str = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' \

@@ -119,6 +119,7 @@ const PLACES: &[Place] = &[
     Place { format: Format::Markdown, around: ("![a](<", "> 'b')\n"), spell: MARKDOWN },
     Place { format: Format::Markdown, around: ("[a]\n\n[a]: ", "\n"), spell: MARKDOWN },
     Place { format: Format::Markdown, around: ("<p><a href='", "'>a</a>\n"), spell: HTML },
+    Place { format: Format::Mdx, around: ("[a](", ")\n"), spell: MARKDOWN },
     Place { format: Format::Json, around: ("{\"a\": \"", "\"}"), spell: JSON },
 ];
 

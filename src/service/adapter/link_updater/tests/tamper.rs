@@ -117,6 +117,29 @@ fn changes_of_markdown() {
 }
 
 #[test]
+fn changes_of_mdx() {
+    check(
+        "p.mdx",
+        "---\na: OLD/0\n---\nimport A from 'STAYS'\n\nexport const b = {\n  c: \"[d](STAYS)\",\n\n  e: `STAYS`,\n}\n\n\
+         # [STAYS](OLD/1) `STAYS` {'STAYS'}\n\n{/* STAYS [f](STAYS) */}\n\n<A\n    href=\"OLD/2\" g={`STAYS`} h=\"STAYS\"\n>\n        \
+         [i](OLD/3 \"STAYS\")\n\n        ```\n        STAYS\n        ```\n</A>\n\n[j]: OLD/4 'STAYS'\n\n\
+         k <B src='OLD/5'>OLD/6</B> {l ? <a href=\"STAYS\">m</a> : 'STAYS'}\n",
+        &[
+            ("    href", "   href"),
+            ("        [i]", "    [i]"),
+            ("<A\n", "<C\n"),
+            ("b = {", "c = {"),
+            ("'>https", "' >https"),
+            ("{l ?", "{n ?"),
+            ("[j]", "[k]"),
+            ("# [", "## ["),
+            ("\n\n{/*", "\n{/*"),
+            ("import A", "import B"),
+        ],
+    );
+}
+
+#[test]
 fn changes_of_style_sheets() {
     check(
         "p.css",
@@ -323,7 +346,7 @@ proptest! {
         text in "[\\PC\n\t]{0,60}",
         (_, fragments) in super::properties::format_and_text(),
     ) {
-        for path in ["a.html", "a.md", "a.css", "a.xml", "a.txt", "a.json"] {
+        for path in ["a.html", "a.md", "a.mdx", "a.css", "a.xml", "a.txt", "a.json"] {
             for bytes in [&bytes[..], text.as_bytes(), fragments.to_lowercase().replace("example", "sample").as_bytes()] {
                 let (_, failures) = verify::links_and_failures_of_for_tests(path, bytes, bytes, &params());
                 let doubts = failures.iter().filter(|failure| failure.reason.ends_with("it was to be left alone"));

@@ -1,7 +1,7 @@
 //! The format of a file by its name, and its reader.
 
 use crate::link_updater::params::{Include, Params};
-use audit::{css, json, markdown, markup, page::Page, spelling::Layer, text, xml};
+use audit::{css, json, markdown, markup, mdx, page::Page, spelling::Layer, text, xml};
 use base::{error::Error, pulse::Pulse};
 
 /// The format of a file.
@@ -9,6 +9,7 @@ use base::{error::Error, pulse::Pulse};
 pub(super) enum Format {
     Html,
     Markdown,
+    Mdx,
     Css,
     Xml,
     Text,
@@ -19,7 +20,7 @@ impl Format {
     /// Every format.
     #[cfg(test)]
     pub(super) const ALL: &[Format] =
-        &[Format::Html, Format::Markdown, Format::Css, Format::Xml, Format::Text, Format::Json];
+        &[Format::Html, Format::Markdown, Format::Mdx, Format::Css, Format::Xml, Format::Text, Format::Json];
 
     /// The format by the last extension, in lower or upper case.
     pub(super) fn of(path: &str) -> Option<Self> {
@@ -31,6 +32,7 @@ impl Format {
         match lower.as_str() {
             "html" | "htm" | "xhtml" => Some(Format::Html),
             "md" | "markdown" => Some(Format::Markdown),
+            "mdx" => Some(Format::Mdx),
             "css" => Some(Format::Css),
             "xml" | "rss" | "atom" | "svg" => Some(Format::Xml),
             "txt" => Some(Format::Text),
@@ -44,6 +46,7 @@ impl Format {
         match self {
             Format::Html => "html",
             Format::Markdown => "markdown",
+            Format::Mdx => "mdx",
             Format::Css => "css",
             Format::Xml => "xml",
             Format::Text => "text",
@@ -56,7 +59,7 @@ impl Format {
         use Layer::{Css, Entities, Json, Markdown, References};
         match self {
             Format::Html => &[&[References], &[Css], &[References, Css], &[Json]],
-            Format::Markdown => {
+            Format::Markdown | Format::Mdx => {
                 &[&[Markdown], &[Entities], &[Markdown, Css], &[References], &[References, Css], &[Json], &[]]
             }
             Format::Css => &[&[Css]],
@@ -73,6 +76,7 @@ impl Format {
         match self {
             Format::Html => markup::read(bytes, pulse, &mut page)?,
             Format::Markdown => markdown::read(bytes, pulse, &mut page)?,
+            Format::Mdx => mdx::read(bytes, pulse, &mut page)?,
             Format::Css => css::read(bytes, &mut page),
             Format::Xml => xml::read(bytes, pulse, &mut page)?,
             Format::Text => text::read(bytes, &mut page),

@@ -68,7 +68,7 @@ impl Sieve {
     /// False only if no link in a file can have one of the hosts.
     pub(super) fn may_hold(&self, bytes: &[u8], format: Format) -> bool {
         let Some(hosts) = &self.hosts else { return true };
-        let has_marks = format == Format::Markdown;
+        let has_marks = matches!(format, Format::Markdown | Format::Mdx);
         let has_punycode = self.has_punycode;
         Search {
             hosts,
