@@ -67,6 +67,7 @@ impl Moves {
     pub(super) fn may_leave(&self, host: &[u8]) -> bool {
         // A last label with a number may be an address in another spelling, and `xn--` an invalid host.
         let last = host.rsplit(|byte| *byte == b'.').find(|label| !label.is_empty());
+        let host = host.strip_suffix(b".").unwrap_or(host);
         last.is_none_or(|last| last[0].is_ascii_digit()) || self.hosts.contains(host.to_ascii_lowercase().as_slice())
     }
 
@@ -256,7 +257,9 @@ mod tests {
             "",
             "//old.example.com:80/",
             "http://old.example.com:99999/",
-            "http://old.example.com./",
+            "http://old.example.com../",
+            "http://old.example.com.evil.org./",
+            "http://old.example.com.:8080/",
             "http://",
             "//",
             "h",
@@ -315,6 +318,31 @@ mod tests {
             }
             assert_eq!(new(&moves, "http://bucher.example/"), None);
         }
+    }
+
+    #[test]
+    fn a_dot_at_the_end_of_a_host_means_nothing() {
+        for from in ["old.example.com", "old.example.com.", "OLD.Example.com.", "old%2Eexample.com\u{3002}"] {
+            let moves = compile(json!({"from_hosts": [from], "to_host": "https://new.example.com."})).unwrap();
+            for (link, expected) in [
+                ("https://old.example.com./x", "https://new.example.com/x"),
+                ("http://OLD.example.com.", "https://new.example.com"),
+                ("http://old.example.com.:80/x", "https://new.example.com/x"),
+                ("//me@old.example.com.?x", "//me@new.example.com?x"),
+                ("http://old.example.com%2e/x", "https://new.example.com/x"),
+                ("http://old.example.com\u{3002}/x", "https://new.example.com/x"),
+                ("http://old.example.com/x.", "https://new.example.com/x."),
+            ] {
+                assert_eq!(new(&moves, link).as_deref(), Some(expected), "{from} {link}");
+            }
+        }
+        let deep =
+            compile(json!({"from_hosts": ["xn--bcher-kva.example."], "to_host": "https://n.example/a"})).unwrap();
+        assert_eq!(new(&deep, "http://bücher.example./ü").unwrap(), "https://n.example/a/ü");
+        let same = compile(json!({"from_hosts": ["https://n.example."], "to_host": "https://n.example"})).unwrap();
+        assert_eq!(new(&same, "https://n.example./x"), None);
+        let twice = json!({"from_hosts": ["a.example", "a.example."], "to_host": "https://b.example"});
+        assert!(compile(twice).unwrap_err().message().contains("is given twice"));
     }
 
     #[test]

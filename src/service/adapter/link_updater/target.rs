@@ -12,12 +12,14 @@ pub(super) struct Origin {
 }
 
 impl Origin {
+    /// The origin of a URL, without the dot that may end a host: names of hosts mean the same with it.
     pub(super) fn of(url: &Url) -> Option<Self> {
         if !matches!(url.scheme(), "http" | "https") {
             return None;
         }
-        let (host, port) = (url.host_str()?.to_owned(), url.port_or_known_default()?);
-        Some(Origin { scheme: url.scheme().to_owned(), host, port })
+        let host = url.host_str()?;
+        let host = host.strip_suffix('.').filter(|name| !name.is_empty()).unwrap_or(host).to_owned();
+        Some(Origin { scheme: url.scheme().to_owned(), host, port: url.port_or_known_default()? })
     }
 
     /// Host, and port if it is not the scheme's own.

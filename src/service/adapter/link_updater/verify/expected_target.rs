@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use url::{Origin, Position, Url};
+use url::{Host, Origin, Position, Url};
 
 use crate::link_updater::params::Move;
 use audit::link::Link;
@@ -124,12 +124,12 @@ impl Aim {
 
     /// True if the link must move.
     pub(super) fn wants(&self, link: &Link) -> bool {
-        meaning(link).is_some_and(|url| self.0.contains_key(&url.origin().ascii_serialization()))
+        meaning(link).is_some_and(|url| self.0.contains_key(&origin(&url)))
     }
 
     /// The required link, if its new head and the rest mean the same in every place of HTML without escapes; else none.
     pub(super) fn plain(&self, old: &Link) -> Option<Link> {
-        let goal = self.0.get(&meaning(old)?.origin().ascii_serialization())?;
+        let goal = self.0.get(&origin(&meaning(old)?))?;
         let (scheme, authority) = goal.origin.split_once("://")?;
         let parts = parts(old);
         let start = match scheme == "https" && !parts.scheme.contains(&b':') {
@@ -146,14 +146,14 @@ impl Aim {
 
     /// The pieces in which a link may differ from the old one; an error is the reason that it is not the required link.
     pub(super) fn judge(&self, old: &Link, new: &Link) -> Result<Vec<Edit>, Reason> {
-        let meant = meaning(old).and_then(|url| Some((self.0.get(&url.origin().ascii_serialization())?, url)));
+        let meant = meaning(old).and_then(|url| Some((self.0.get(&origin(&url))?, url)));
         let Some((goal, was)) = meant else {
             return if old == new { Ok(Vec::new()) } else { Err("it should have stayed".to_owned()) };
         };
         let Some(is) = meaning(new) else {
             return Err("it names no host".to_owned());
         };
-        let found = is.origin().ascii_serialization();
+        let found = origin(&is);
         if found != goal.origin {
             return Err(format!("it is at {found}, not at {}", goal.origin));
         }
@@ -225,12 +225,22 @@ fn path_of(origin: &str, path: &str) -> String {
     Url::parse(&format!("{origin}{path}")).map(|url| url.path().to_owned()).unwrap_or_default()
 }
 
-fn place(text: &str) -> Result<String, Error> {
-    match Url::parse(text).map(|url| url.origin()) {
-        Ok(origin @ Origin::Tuple(..)) => Ok(origin.ascii_serialization()),
-        Ok(Origin::Opaque(_)) | Err(_) => {
-            Err(Error::new(Code::InvalidInput, format!("`{}` is not an origin", text.escape_debug())))
+/// The origin of a URL. The dot of the root zone, which may end a name, is no part of it.
+fn origin(url: &Url) -> String {
+    let rooted = match url.origin() {
+        Origin::Tuple(scheme, Host::Domain(mut name), port) if name.len() > 1 && name.ends_with('.') => {
+            name.pop();
+            Origin::Tuple(scheme, Host::Domain(name), port)
         }
+        other => other,
+    };
+    rooted.ascii_serialization()
+}
+
+fn place(text: &str) -> Result<String, Error> {
+    match Url::parse(text) {
+        Ok(url) if url.origin().is_tuple() => Ok(origin(&url)),
+        Ok(_) | Err(_) => Err(Error::new(Code::InvalidInput, format!("`{}` is not an origin", text.escape_debug()))),
     }
 }
 
@@ -274,6 +284,23 @@ mod tests {
                 assert!(aim.wants(&link(url)), "{from} {url}");
             }
             assert!(aim.judge(&link("http://münchen.example/ü"), &link("https://xn--gre-6ka8i.example/ü")).is_ok());
+        }
+    }
+
+    #[test]
+    fn the_root_dot_is_no_part_of_a_host() {
+        for (from, to) in [("a.example", "https://b.example"), ("A.example.", "https://B.example.")] {
+            let aim = Aim::new(&[step(&[from], to)]).unwrap();
+            assert_eq!(aim.hosts().into_iter().collect::<Vec<_>>(), ["a.example"]);
+            for host in ["a.example.", "a.example.:443", "A.example%2e"] {
+                let old = link(&format!("https://{host}/x"));
+                assert!(aim.wants(&old) && aim.judge(&old, &link("https://b.example/x")).is_ok(), "{host}");
+                // It does not move with the link, and a link that has it only there has not moved.
+                for new in ["https://b.example./x", "https://a.example/x"] {
+                    assert!(aim.judge(&old, &link(new)).is_err(), "{host} {new}");
+                }
+            }
+            assert!(!aim.wants(&link("https://a.example../")) && !aim.wants(&link("https://a.example.org./")));
         }
     }
 
