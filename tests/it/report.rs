@@ -64,7 +64,7 @@ fn a_finished_run_is_told_with_its_counts_diffs_and_the_way_back() {
     tells(
         &site,
         &[
-            "6 files changed and verified by link_updater.",
+            "6 files changed and verified by link_updater",
             "links to update",
             "review the links",
             "site/a/p0.html",
@@ -242,7 +242,7 @@ fn a_record_without_contents_says_what_is_missing() {
     let other = Site::new(0);
     fs::copy(site.path("run.nrv-run"), other.path("run.nrv-run")).unwrap();
     other.nrv(&["runs", "import", "run.nrv-run"]).exits(0);
-    tells(&other, &["3 files changed and verified by link_updater.", "imported without contents", "site/a/p0.html"]);
+    tells(&other, &["3 files changed and verified by link_updater", "imported without contents", "site/a/p0.html"]);
     assert!(page(&other).contains("the diff is not in this record"));
     let report = model(&other);
     assert_eq!((&report["sound"], report["missing"].as_array().unwrap().len()), (&json!(true), 1));

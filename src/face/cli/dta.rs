@@ -11,7 +11,7 @@ use super::{
     output::{Mode, Output, exact_line},
     run::{conclude, exit_code, flags, needs_dry_run, parse_json, summarise},
     table,
-    terminal::Terminal,
+    terminal::{LISTED, Terminal},
 };
 use adapter::jsonl;
 use base::{
@@ -99,7 +99,8 @@ pub(super) fn run(here: &Here, arguments: &DtaRunArguments, out: &mut Output) ->
         summarise(&finished, out);
         return Ok(exit_code(&finished, arguments.mutation.asked));
     }
-    finished.left.place_lines().for_each(|line| out.prompt(&format!("{}\n", escape(&line))));
+    let (shown, more) = finished.left.first_places(LISTED);
+    shown.iter().chain(&more).for_each(|line| out.prompt(&format!("{}\n", escape(line))));
     Ok(conclude(&finished, arguments.mutation, out))
 }
 

@@ -1,6 +1,6 @@
 //! Tables and lists for people, as text.
 
-use std::fmt::Write;
+use std::{collections::BTreeSet, fmt::Write};
 
 use owo_colors::OwoColorize;
 use serde_json::Value;
@@ -91,19 +91,24 @@ pub(super) fn proposal(proposal: &Value, most: usize) -> String {
     text
 }
 
-/// The places that a proposal leaves, a line each.
+/// The places that a proposal leaves, a line for those of one file with the same text and reason.
 fn findings(findings: &Value, most: usize) -> String {
     let all = findings.as_array().map(Vec::as_slice).unwrap_or_default();
     let mut text = String::new();
     if !all.is_empty() {
-        let _ = writeln!(text, "It leaves {}:", counted(all.len(), "place"));
+        let paths: BTreeSet<&str> = all.iter().filter_map(|finding| finding["path"].as_str()).collect();
+        let files = if paths.len() > 1 { format!(" in {}", counted(paths.len(), "file")) } else { String::new() };
+        let _ = writeln!(text, "It leaves {}{files}:", counted(all.len(), "place"));
     }
-    for finding in all.iter().take(most) {
+    let is_same = |a: &Value, b: &Value| ["path", "place", "reason", "candidates"].iter().all(|key| a[*key] == b[*key]);
+    let groups: Vec<&[Value]> = all.chunk_by(is_same).collect();
+    for group in groups.iter().take(most) {
+        let finding = &group[0];
         let word = |key: &str| escape(finding[key].as_str().unwrap_or_default());
-        let line = finding["line"].as_u64().map(|line| format!(":{line}")).unwrap_or_default();
+        let lines = host::Left::lines_of(group.iter().map(|finding| finding["line"].as_u64()));
         let place = Some(word("place")).filter(|place| !place.is_empty());
         let place = place.map(|place| format!(" `{place}`:")).unwrap_or_default();
-        let _ = write!(text, "  {}{line}:{place} {}", word("path"), word("reason"));
+        let _ = write!(text, "  {}{lines}:{place} {}", word("path"), word("reason"));
         let candidates: Vec<String> =
             strings(&finding["candidates"]).map(|name| format!("`{}`", escape(name))).collect();
         if !candidates.is_empty() {
@@ -111,8 +116,9 @@ fn findings(findings: &Value, most: usize) -> String {
         }
         text.push('\n');
     }
-    if all.len() > most {
-        let _ = writeln!(text, "  and {} more, in the baseline artefact", all.len() - most);
+    let more: usize = groups.iter().skip(most).map(|group| group.len()).sum();
+    if more > 0 {
+        let _ = writeln!(text, "  and {more} more, in the baseline artefact");
     }
     text
 }

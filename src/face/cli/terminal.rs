@@ -23,8 +23,8 @@ use base::{
 use gate::GateResult;
 use host::{Agent, AgentState, Answer, Event, Question, Sink, Work};
 
-/// The most files that a question lists; the rest is only counted.
-const LISTED: usize = 20;
+/// The most files that a question lists, and places that a proposal leaves; the rest is only counted.
+pub(super) const LISTED: usize = 20;
 
 /// The most characters of a command that are shown.
 const COMMAND: usize = 500;

@@ -16,6 +16,9 @@ use record::{
     event::{Asked, Event, FileRow, Input, RunEnd, RunStarted, Shown, Stored},
 };
 
+/// The most places that one proposal left and a report lists; the rest is only counted.
+const MOST_PLACES: usize = 100;
+
 /// The sources of the report of one run.
 pub(super) struct Material<'a> {
     folder: &'a RunFolder,
@@ -146,10 +149,11 @@ impl<'a> Material<'a> {
         Left::of(&self.records, error, |path| self.folder.read(path).ok())
     }
 
-    /// The places that one proposal left, a sentence each.
+    /// The first places that one proposal left, a sentence each, and the number of the others.
     pub(super) fn left_by(&self, output: &Output) -> Vec<String> {
-        let left = Left::of_proposal(output, |path| self.folder.read(path).ok());
-        left.unwrap_or_default().place_lines().map(|line| self.shown(line.as_bytes())).collect()
+        let left = Left::of_proposal(output, |path| self.folder.read(path).ok()).unwrap_or_default();
+        let (shown, more) = left.first_places(MOST_PLACES);
+        shown.into_iter().chain(more).map(|line| self.shown(line.as_bytes())).collect()
     }
 
     /// The files that no proposal read, each with the reason.

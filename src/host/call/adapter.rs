@@ -46,7 +46,11 @@ use record::{
     FileRef,
     event::{self, DtaApplied, DtaFailed, DtaProposed, DtaStarted, DtaVerified, Free, SourceFile},
 };
-use system::{git, policy::Policy, workspace::View};
+use system::{
+    git,
+    policy::{Hidden, Policy},
+    workspace::View,
+};
 
 /// The word in the name of the artefact with the source of a user's adapter.
 pub(super) const SOURCE: &str = "adapter";
@@ -105,8 +109,10 @@ pub(crate) fn propose(
 ) -> Result<Proposal, Error> {
     let Context { workspace, options, .. } = &run.context;
     let view = view.until(run.deadline.stop());
+    let hidden = Hidden::new(&run.policy.hidden())?;
     let ctx = adapter::Context {
         view,
+        hidden: Some(&hidden),
         run: Some(id),
         servers: &PolicyServers::new(run, view, id),
         threads: options.threads,

@@ -79,6 +79,31 @@ impl Left {
         })
     }
 
+    /// A sentence for each of the first places, and one for the number of the others. Places of a file with one reason share theirs.
+    pub fn first_places(&self, most: usize) -> (Vec<String>, Option<String>) {
+        let is_same = |a: &Finding, b: &Finding| a.path == b.path && a.reason == b.reason;
+        let groups: Vec<&[Finding]> = self.places.chunk_by(is_same).collect();
+        let sentence = |group: &&[Finding]| {
+            let lines = Left::lines_of(group.iter().map(|place| place.line));
+            format!("left `{}`{lines}: {}", group[0].path, group[0].reason)
+        };
+        let more: usize = groups.iter().skip(most).map(|group| group.len()).sum();
+        let more = (more > 0).then(|| format!("left {more} more, in the baseline artefact"));
+        (groups.iter().take(most).map(sentence).collect(), more)
+    }
+
+    /// The lines of places in one file, as they follow its path: `:3, 7 and 2 more`.
+    pub fn lines_of(lines: impl Iterator<Item = Option<u64>>) -> String {
+        const SHOWN: usize = 5;
+        let lines: Vec<String> = lines.flatten().map(|line| line.to_string()).collect();
+        let shown = lines.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+        match lines.len() {
+            0 => String::new(),
+            1..=SHOWN => format!(":{shown}"),
+            all => format!(":{shown} and {} more", all - SHOWN),
+        }
+    }
+
     /// A sentence for each file that was not read.
     pub fn file_lines(&self) -> impl Iterator<Item = String> {
         self.skipped.iter().map(|file| format!("not read: `{}`: {}", file.path, file.reason))
@@ -99,5 +124,31 @@ impl Left {
             (true, false) => Some(skipped()),
             (false, false) => Some(format!("{} and {}", places(), skipped())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::path::RepoPath;
+
+    #[test]
+    fn places_of_a_file_with_one_reason_share_a_sentence() {
+        let place = |path: &str, line: u64, reason: &str| Finding {
+            path: RepoPath::parse(path).unwrap(),
+            line: Some(line),
+            place: String::new(),
+            kind: String::new(),
+            reason: reason.to_owned(),
+            candidates: Vec::new(),
+        };
+        let mut places: Vec<Finding> = (1..=7).map(|line| place("a", line, "x")).collect();
+        places.extend([place("b", 1, "x"), place("b", 2, "y"), place("c", 3, "y"), place("c", 4, "y")]);
+        let left = Left { places, ..Left::default() };
+        let (shown, more) = left.first_places(3);
+        assert_eq!(shown, ["left `a`:1, 2, 3, 4, 5 and 2 more: x", "left `b`:1: x", "left `b`:2: y"]);
+        assert_eq!(more.unwrap(), "left 2 more, in the baseline artefact");
+        assert_eq!(left.first_places(4).1, None);
+        assert_eq!(Left::lines_of([None].into_iter()), "");
     }
 }

@@ -124,6 +124,7 @@ fn request(context: &Context, run: &RunFolder) -> Result<Request, Error> {
         manifest: write("manifest.json", serde_json::to_vec(&proposal.manifest_record(TOOL)))?,
         contents: Contents::Before(run.path().join("packs/none/pre")),
         overlay: Vec::new(),
+        hidden: Vec::new(),
         threads: 1,
         source: None,
         path: String::new(),

@@ -8,6 +8,7 @@ use base::error::{Code, Error};
 use system::{
     git::Renames,
     language_server::{NoServers, Servers},
+    policy::Hidden,
     workspace::View,
 };
 
@@ -38,6 +39,8 @@ pub enum Work {
 pub struct Context<'a> {
     /// The tree, read only.
     pub view: View<'a>,
+    /// The files that the policy lets nobody look at, beside those of a target; none if it is not known.
+    pub hidden: Option<&'a Hidden>,
     /// The run, if there is one. Its recovery removes private folders that are named after it.
     pub run: Option<&'a str>,
     /// The number of threads that it may use; the result does not depend on it.
@@ -56,7 +59,16 @@ impl<'a> Context<'a> {
     /// The surroundings of an adapter that has the tree alone: no run, no history and no language servers.
     pub fn of_tree(view: View<'a>, threads: usize, cancel: &'a AtomicBool) -> Self {
         let renames = &|| Ok(Renames::default());
-        Context { view, run: None, threads, cancel, renames, servers: &NoServers, progress: &|_, _, _| {} }
+        Context {
+            view,
+            hidden: None,
+            run: None,
+            threads,
+            cancel,
+            renames,
+            servers: &NoServers,
+            progress: &|_, _, _| {},
+        }
     }
 
     /// An error if the run was cancelled.

@@ -16,10 +16,13 @@ use super::{
 use base::{
     change::{Change, ChangeSet, Stamp},
     error::{Code, Error},
-    path::RepoPath,
+    path::{RepoPath, protected},
     text::counted,
 };
-use system::workspace::{self, Globs};
+use system::{
+    git::{self, Tracked},
+    workspace::{self, Globs},
+};
 
 /// Larger files are skipped, in bytes.
 const LARGEST: u64 = 64 << 20;
@@ -176,7 +179,35 @@ pub fn check_number(files: usize, most: u64, (limit, raised): (&str, &str)) -> R
     .hint(format!("raise {raised} or narrow `target.glob`; nothing was read")))
 }
 
+/// The files of a workspace that Git tracks or does not ignore.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Whole {
+    /// Those that are there, sorted.
+    pub(crate) paths: Vec<RepoPath>,
+    /// Tracked files and folders that are not: left out by a sparse checkout, or in a repository of their own.
+    pub(crate) absent: Vec<(String, Tracked)>,
+}
+
+/// Lists the files of the workspace. Ignore files have no effect on a tracked file.
+pub(crate) fn whole(ctx: &Context<'_>) -> Result<Whole, Error> {
+    let mut paths = ctx.view.list(&Globs::parse(&["**/*"])?, ctx.threads)?.paths;
+    let is_listed = |path: &str| paths.binary_search_by(|listed| listed.as_str().cmp(path)).is_ok();
+    let mut unlisted = git::tracked(ctx.view.workspace().root())?;
+    let is_hidden = |path: &str| path.split('/').any(protected::is_hidden_folder);
+    unlisted.retain(|(path, tracked)| !is_hidden(path) && (*tracked != Tracked::File || !is_listed(path)));
+    let (ignored, absent): (Vec<_>, Vec<_>) = unlisted.into_iter().partition(|(_, tracked)| *tracked == Tracked::File);
+    paths.extend(ignored.iter().filter_map(|(path, _)| RepoPath::parse(path).ok()));
+    paths.sort_unstable();
+    Ok(Whole { paths, absent })
+}
+
 impl<T> Survey<T> {
+    /// True for a file of the target, read or skipped.
+    pub(crate) fn has(&self, path: &RepoPath) -> bool {
+        self.files.binary_search_by(|file| file.path.cmp(path)).is_ok()
+            || self.skipped.binary_search_by(|skipped| skipped.path.as_str().cmp(path)).is_ok()
+    }
+
     fn add(&mut self, path: RepoPath, (before, look): Found<T>) {
         if let Some(before) = before {
             self.hashes.push(FileHash { path: path.clone(), sha256: before.sha256 });

@@ -26,6 +26,7 @@ use base::{
 };
 use system::{
     git,
+    policy::Hidden,
     workspace::{self, Overlay, Proposed, View, Workspace},
 };
 
@@ -76,6 +77,9 @@ pub struct Request {
     /// Proposals of earlier steps of the same dry run; they lie over the tree.
     #[serde(default)]
     pub overlay: Vec<Proposed>,
+    /// Globs of the files that nobody may look at, beside those of the target: `paths.read_deny`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<String>,
     /// The number of threads that it may use.
     pub threads: usize,
     /// The source of the adapter, if a user wrote it.
@@ -206,13 +210,19 @@ pub fn verify(adapter: &dyn Adapter, request: &Request) -> Report {
         Contents::After(file) => Images::Preview(file.clone()),
     };
     let opened = Workspace::open(&request.root).and_then(|workspace| Ok((workspace, Overlay::read(&request.overlay)?)));
-    let report = opened.and_then(|(workspace, overlay)| {
+    let opened = opened.and_then(|(workspace, overlay)| Ok((workspace, overlay, Hidden::new(&request.hidden)?)));
+    let report = opened.and_then(|(workspace, overlay, hidden)| {
         let cancel = Arc::new(AtomicBool::new(false));
         let view = View::new(&workspace, &overlay);
         // Settings of the user, who is not known here, don't change the history.
         let renames = || git::renames(&request.root, &BTreeMap::new(), &cancel);
         let run = request.run_folder.file_name().and_then(|name| name.to_str());
-        let ctx = Context { run, renames: &renames, ..Context::of_tree(view, request.threads, &cancel) };
+        let ctx = Context {
+            run,
+            hidden: Some(&hidden),
+            renames: &renames,
+            ..Context::of_tree(view, request.threads, &cancel)
+        };
         let looks_at = adapter.looks_at(&baseline.input);
         judge(&ctx, adapter, Evidence::new(looks_at, (&baseline, &manifest), images))
     });

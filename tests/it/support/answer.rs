@@ -19,6 +19,7 @@ pub(crate) fn answer(tool: &str, request: &jsonl::Request) -> Result<jsonl::Answ
     let (overlay, cancel) = (Overlay::default(), AtomicBool::new(false));
     let ctx = Context {
         view: View::new(&workspace, &overlay),
+        hidden: None,
         run: None,
         threads: 1,
         cancel: &cancel,

@@ -95,6 +95,7 @@ impl Recorded {
                 false => Contents::After(run.path().join("posts")),
             },
             overlay: Vec::new(),
+            hidden: Vec::new(),
             threads: 2,
         };
         Recorded { tree, run, request }

@@ -18,6 +18,7 @@
 
 mod census;
 mod format;
+mod left;
 mod origin;
 mod params;
 mod parts;
@@ -67,6 +68,7 @@ impl Adapter for LinkUpdater {
             ("files_*", "Scanned files, for each format that occurs."),
             ("links_*", "URLs in them, for each format that occurs."),
             ("updates_*", "URLs that have to move, for each format that occurs."),
+            ("left_*", "Files and lines in which an old host stands after the move, if there are some."),
         ];
         let changes = vec![envelope::FILES, ("link_updates", "Links.")];
         Counted { baseline: [&envelope::SURVEYED[..], &own].concat(), changes, work: Some("links_to_update") }

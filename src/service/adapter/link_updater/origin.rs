@@ -63,6 +63,26 @@ impl Moves {
         Ok(Moves { targets: map, hosts })
     }
 
+    /// The hosts that links leave, as the URL standard writes them.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = &str> {
+        self.targets.keys().map(|from| from.host.as_str())
+    }
+
+    /// True for a host that links leave.
+    pub(super) fn has_host(&self, host: &[u8]) -> bool {
+        self.hosts.contains(host)
+    }
+
+    /// True for a host to which links move.
+    pub(super) fn is_goal(&self, host: &[u8]) -> bool {
+        self.targets.values().any(|to| to.origin.host.as_bytes() == host)
+    }
+
+    /// True for an origin that links leave and to which none moves.
+    pub(super) fn leaves_for_good(&self, origin: &Origin) -> bool {
+        self.targets.contains_key(origin) && !self.targets.values().any(|to| to.origin == *origin)
+    }
+
     /// False only if no URL with a host so written moves, in letters, digits, dots and hyphens.
     pub(super) fn may_leave(&self, host: &[u8]) -> bool {
         // A last label with a number may be an address in another spelling, and `xn--` an invalid host.

@@ -1,9 +1,14 @@
 //! Discovers and proposes: counts links, and produces the files with moved links.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
 
 use super::{
     format::{self, Format},
+    left::{self, Places, Sight},
     origin::Moves,
     params::Params,
     rewrite::{Again, Moved, rewrite, rewrite_counted},
@@ -11,11 +16,13 @@ use super::{
 use crate::{
     Context,
     contract::{Counts, Invocation, Proposal},
+    deadline::Deadline,
     survey::{Look, Results, Surveyed, survey},
 };
 use base::{
     change::{Change, Content},
     error::Error,
+    path::RepoPath,
     pulse::Pulse,
 };
 
@@ -35,19 +42,36 @@ struct Page {
 pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str]) -> Result<Proposal, Error> {
     let params = Params::parse(&input.params)?;
     let moves = Moves::compile(&params)?;
+    let (sight, deadline) = (Sight::new(&moves)?, Deadline::begin(input, "looking for old hosts"));
+    let left = Mutex::new(Places::default());
+    let leave = |path: &RepoPath, bytes: &[u8], reason: &str| {
+        let places = sight.places(path, bytes, reason);
+        left.lock().unwrap_or_else(PoisonError::into_inner).add(places);
+    };
     let mut survey = survey(ctx, input, looked_at, |source| {
         let pulse = || source.pulse();
         let format = Format::of(source.path);
         let moved = Reader { params: &params, moves: &moves, pulse: &pulse }.moved(format, source.bytes)?;
         Ok(match moved {
-            Err(reason) => Look::Skip(reason),
-            Ok(Moved { links, updates, bytes: after }) => Look::Read(Page { format, links, updates, after }),
+            Err(reason) => {
+                leave(source.path, source.bytes, left::SKIPPED);
+                Look::Skip(reason)
+            }
+            Ok(Moved { links, updates, bytes: after }) => {
+                leave(source.path, after.as_deref().unwrap_or(source.bytes), left::NO_LINK);
+                Look::Read(Page { format, links, updates, after })
+            }
         })
     })?;
     survey.check_skipped(params.on_skip)?;
+    let mut left = left.into_inner().unwrap_or_else(PoisonError::into_inner);
+    left.add(left::outside((ctx, &deadline), &sight, |path| survey.has(path))?);
     let mut total = Total::default();
     survey.files.iter_mut().for_each(|file| total.add(file));
-    survey.propose(total.results())
+    let (findings, counts) = left.results();
+    let mut results = Results { findings, ..total.results() };
+    results.counts.extend(counts);
+    survey.propose(results)
 }
 
 #[derive(Default)]

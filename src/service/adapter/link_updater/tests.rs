@@ -4,6 +4,7 @@ mod agreement;
 mod census;
 mod formats;
 mod hostile;
+mod left;
 mod properties;
 mod spellings;
 mod tamper;
@@ -116,6 +117,7 @@ fn the_example_site_is_moved_and_its_traps_stay() {
         "files_markdown": 1, "links_markdown": 3, "updates_markdown": 2,
         "files_css": 1, "links_css": 2, "updates_css": 2,
         "files_xml": 1, "links_xml": 12, "updates_xml": 12,
+        "left_files": 15, "left_lines": 30,
     });
     assert_eq!(serde_json::to_value(&proposal.baseline.counts).unwrap(), counts);
     for change in proposal.changes.changes() {
@@ -179,6 +181,7 @@ impl Recorded {
                 false => Contents::After(run.path().join("posts")),
             },
             overlay: Vec::new(),
+            hidden: Vec::new(),
             threads: 2,
             source: None,
             path: String::new(),
@@ -228,6 +231,7 @@ fn what_was_done_as_promised_passes() {
             "counts_match",
             "targets_match",
             "links_to_update_zero",
+            "old_hosts_listed",
         ];
         assert_eq!(report.checks, checks);
         let counts = json!({

@@ -9,6 +9,7 @@ mod counts;
 mod expected_page;
 mod expected_target;
 mod format;
+mod left;
 mod prescan;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use self::{
     counts::{Samples, Tally},
     expected_target::{Aim, Edit, meaning},
     format::Format,
+    left::{OLD_HOSTS_LISTED, Watch},
     prescan::Sieve,
 };
 use super::params::{Include, Params};
@@ -46,13 +48,16 @@ struct Measure {
 /// Measures again, and compares with the record.
 pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence<'_>) -> Result<Measured, Error> {
     let measure = Measure::new(Params::parse(&input.params)?, input.constraints.seed)?;
+    let watch = Watch::new(&measure.aim);
     let skipped = &evidence.baseline.skipped;
     let deadline = Deadline::begin(input, "measuring the files");
     let pulse = || deadline.check(ctx);
     let tallies = evidence.examine(ctx, |file| {
         pulse()?;
         let left_alone = skipped.binary_search_by(|skipped| skipped.path.as_str().cmp(file.path)).is_ok();
-        measure.examine(file, left_alone, &pulse)
+        let mut tally = measure.examine(file, left_alone, &pulse)?;
+        tally.old_hosts = watch.of_target(file, left_alone);
+        Ok::<_, Error>(tally)
     });
     let mut total = Tally::of(None, measure.samples());
     for tally in tallies {
@@ -60,13 +65,18 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
     }
     let mut failures = std::mem::take(&mut total.failures);
     failures.extend(total.compare(evidence));
+    let mut old_hosts = std::mem::take(&mut total.old_hosts);
+    watch.elsewhere(ctx, evidence.baseline, &pulse)?.into_iter().for_each(|seen| old_hosts.add(seen));
+    let mut counts = total.counts(evidence);
+    counts.extend(old_hosts.counts());
+    let remarks = old_hosts.compare(evidence.baseline, &mut failures);
     Ok(Measured {
-        checks: vec![NOTHING_ELSE_CHANGED, COUNTS_MATCH, TARGETS_MATCH, LINKS_TO_UPDATE_ZERO],
+        checks: vec![NOTHING_ELSE_CHANGED, COUNTS_MATCH, TARGETS_MATCH, LINKS_TO_UPDATE_ZERO, OLD_HOSTS_LISTED],
         failures,
-        counts: total.counts(evidence),
+        counts,
         sample_size: 0,
         samples: total.samples.into_urls(),
-        remarks: Vec::new(),
+        remarks,
     })
 }
 

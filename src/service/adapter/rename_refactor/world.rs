@@ -12,12 +12,12 @@ use super::{
     page::{Family, Page},
     places::{End, Places},
 };
-use crate::{Context, Work, deadline::Deadline};
-use base::{
-    error::Error,
-    language::Language,
-    path::{RepoPath, protected},
+use crate::{
+    Context, Work,
+    deadline::Deadline,
+    survey::{Whole, whole},
 };
+use base::{error::Error, language::Language, path::RepoPath};
 use format::{
     code::tree,
     name::{
@@ -28,10 +28,7 @@ use format::{
         word::Word,
     },
 };
-use system::{
-    git::{self, Tracked},
-    workspace::{self, Globs},
-};
+use system::{git::Tracked, workspace};
 
 /// Larger files outside of the target are not read, in bytes.
 const LARGEST: u64 = 64 << 20;
@@ -333,20 +330,9 @@ impl<'a> World<'a> {
     }
 
     fn read_rest(&self) -> Result<Rest, Error> {
-        let mut listing = self.ctx.view.list(&Globs::parse(&["**/*"])?, self.ctx.threads)?;
-        let is_listed = |path: &str| listing.paths.binary_search_by(|listed| listed.as_str().cmp(path)).is_ok();
-        let mut unlisted = git::tracked(self.ctx.view.workspace().root())?;
-        let is_hidden = |path: &str| path.split('/').any(protected::is_hidden_folder);
-        unlisted.retain(|(path, tracked)| !is_hidden(path) && (*tracked != Tracked::File || !is_listed(path)));
-        // Ignore files have no effect on a tracked file.
-        let (ignored, absent): (Vec<_>, Vec<_>) =
-            unlisted.into_iter().partition(|(_, tracked)| *tracked == Tracked::File);
-        listing.paths.extend(ignored.iter().filter_map(|(path, _)| RepoPath::parse(path).ok()));
-        let wanted: Vec<&RepoPath> = listing
-            .paths
-            .iter()
-            .filter(|path| !self.surveyed.contains(path.as_str()) && Family::of_path(path).is_some())
-            .collect();
+        let Whole { paths, absent } = whole(self.ctx)?;
+        let is_wanted = |path: &&RepoPath| !self.surveyed.contains(path.as_str()) && Family::of_path(path).is_some();
+        let wanted: Vec<&RepoPath> = paths.iter().filter(is_wanted).collect();
         let (ctx, change, deadline) = (self.ctx, self.change, self.deadline);
         let (word, to) = (Word::new(change.from), Word::new(change.to));
         let pulse = || deadline.check(ctx);
@@ -364,7 +350,7 @@ impl<'a> World<'a> {
             pages.extend(page.map(|page| (path.to_string(), page)));
             marks.push((path.as_str(), marks_of_file));
         }
-        let paths = listing.paths.iter().map(ToString::to_string).collect();
+        let paths = paths.iter().map(ToString::to_string).collect();
         let stars = marked(marks.iter().copied(), |marks| marks.has_star);
         let taken = marked(marks.iter().copied(), |marks| marks.is_taken);
         Ok(Rest { paths, absent, pages, stars, taken, sources: RefCell::default() })

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::format::Format;
+use super::{format::Format, left::Seen};
 use crate::{
     contract::{Counts, Failure},
     counts::{self, Compare},
@@ -19,6 +19,8 @@ pub(super) struct Tally {
     pub(super) left: u64,
     pub(super) failures: Vec<Failure>,
     pub(super) samples: Samples,
+    /// The places in which an old host stands.
+    pub(super) old_hosts: Seen,
     formats: BTreeMap<Format, Part>,
 }
 
@@ -88,6 +90,7 @@ impl Tally {
         self.links_after += other.links_after;
         self.left += other.left;
         self.failures.extend(other.failures);
+        self.old_hosts.add(other.old_hosts);
         for url in other.samples.chosen.into_values() {
             self.samples.offer(url);
         }

@@ -122,6 +122,20 @@ impl Aim {
         self.0.keys().filter_map(host).collect()
     }
 
+    /// True for a host to which links move.
+    pub(super) fn is_goal(&self, host: &str) -> bool {
+        let ends = |rest: &str| rest.is_empty() || rest.starts_with(':');
+        let of =
+            |goal: &Goal| goal.origin.split_once("://").and_then(|(_, at)| at.strip_prefix(host)).is_some_and(ends);
+        self.0.values().any(of)
+    }
+
+    /// True for a URL at an old origin that is no new one.
+    pub(super) fn abandons(&self, url: &Url) -> bool {
+        let origin = origin(url);
+        self.0.contains_key(&origin) && self.0.values().all(|goal| goal.origin != origin)
+    }
+
     /// True if the link must move.
     pub(super) fn wants(&self, link: &Link) -> bool {
         meaning(link).is_some_and(|url| self.0.contains_key(&origin(&url)))
