@@ -13,7 +13,7 @@ use super::{
     bare_url,
     definition::{Candidate, Marks, candidates},
     markup,
-    page::Page,
+    page::{Page, is_literal},
     spelling::{Layer, Spelled},
     text,
 };
@@ -44,10 +44,14 @@ pub fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error
     }
     let tree = Arena::new();
     let root = parse(&tree, &marks.set(source, &definitions), pulse)?;
-    let mut reader = Reader { page, pulse, marks: &marks, linked: 0, text: String::new(), seen: BTreeSet::new() };
+    let (text, seen) = (String::new(), BTreeSet::new());
+    let mut reader = Reader { page, pulse, marks: &marks, linked: 0, text, target: None, seen };
     for edge in root.traverse() {
         match edge {
-            NodeEdge::Start(node) => reader.start(&node.data().value)?,
+            NodeEdge::Start(node) => {
+                reader.start(&node.data().value)?;
+                reader.target(node);
+            }
             NodeEdge::End(node) => reader.end(&node.data().value),
         }
     }
@@ -125,6 +129,8 @@ struct Reader<'p> {
     linked: usize,
     /// Running text in its source form, across emphasis.
     text: String,
+    /// The destination that is the text of the last link.
+    target: Option<Vec<u8>>,
     /// Marks in unexpected places.
     seen: BTreeSet<usize>,
 }
@@ -147,7 +153,9 @@ impl Reader<'_> {
             }
         }
         self.page.note(b'n', value.xml_node_name().as_bytes());
+        let target = self.target.take();
         match value {
+            NodeValue::Text(_) if target.is_some() => self.page.link(&target.unwrap_or_default()),
             // The text in angle brackets is the URL itself.
             NodeValue::Text(text) if self.marks.is_bracketed(text) => {}
             NodeValue::FrontMatter(text) => text::read(self.marks.restore(text).as_bytes(), self.page),
@@ -169,6 +177,19 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// Keeps the destination of an inline link that has no other text.
+    fn target<'n>(&mut self, node: Node<'n>) {
+        let NodeValue::Link(link) = &node.data().value else { return };
+        let mut inside = node.children();
+        let (Some(child), None, true) = (inside.next(), inside.next(), self.page.link_text) else { return };
+        let child = child.data();
+        let NodeValue::Text(text) = &child.value else { return };
+        let url = self.marks.destination(&link.url);
+        let is_inline = self.marks.whole(&link.url).is_none() && !self.marks.is_bracketed(text);
+        let is_same = self.marks.restore(text).as_bytes() == url && is_literal(&url);
+        self.target = (is_inline && is_same).then_some(url);
+    }
+
     fn end(&mut self, value: &NodeValue) {
         if self.linked == 0 {
             match (value, sign(value)) {
@@ -184,7 +205,10 @@ impl Reader<'_> {
     }
 
     fn html(&mut self, html: &str) -> Result<(), Error> {
-        markup::read(self.marks.restore(html).as_bytes(), self.pulse, self.page)
+        let link_text = std::mem::take(&mut self.page.link_text);
+        let read = markup::read(self.marks.restore(html).as_bytes(), self.pulse, self.page);
+        self.page.link_text = link_text;
+        read
     }
 
     /// The running text ends here.

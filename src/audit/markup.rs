@@ -12,7 +12,7 @@ use super::{
     css,
     foreign_content::{Nest, Space},
     json,
-    page::{Page, Subject},
+    page::{Page, Subject, is_literal},
 };
 use base::{error::Error, pulse::Pulse};
 
@@ -53,6 +53,7 @@ fn read_part(
         tag: Tag::default(),
         in_tag: false,
         text: Text::Plain,
+        target: None,
         unfinished: &mut unfinished,
     };
     let mut tokens = Tokenizer::new_with_emitter(bytes, Switch(CallbackEmitter::new(reader)));
@@ -101,6 +102,8 @@ struct Reader<'p> {
     tag: Tag,
     in_tag: bool,
     text: Text,
+    /// The destination of the link that began with the last tag.
+    target: Option<Vec<u8>>,
     /// True while an open construct would continue after this part.
     unfinished: &'p mut bool,
 }
@@ -113,6 +116,7 @@ impl Callback<Error, usize> for Reader<'_> {
         {
             return Some(stop);
         }
+        let target = self.target.take();
         match event {
             CallbackEvent::OpenStartTag { name } => {
                 self.tag.begin(name);
@@ -147,7 +151,7 @@ impl Callback<Error, usize> for Reader<'_> {
                 *self.unfinished = self.nest.in_select();
             }
             CallbackEvent::String { value } => match std::mem::replace(&mut self.text, Text::Plain) {
-                Text::Plain => self.page.note(b't', value),
+                Text::Plain => self.plain_text(value, &span, target),
                 Text::Noscript => {
                     let is_plain = self.bytes.get(span.start..span.end) == Some(value);
                     let begin = self.begin.filter(|_| is_plain).map(|begin| begin + span.start);
@@ -195,10 +199,31 @@ impl Reader<'_> {
                 self.page.located((self.bytes, raw.clone(), self.begin), value, &urls);
             }
         }
+        let href = tag.attributes.iter().find(|attribute| attribute.name == b"href");
+        let is_link = self.page.link_text && tag.name == b"a" && !tag.self_closing;
+        self.target = href.filter(|href| is_link && is_literal(&href.value)).map(|href| href.value.clone());
         let state = if space == Space::Html { self.raw_text(&tag) } else { None };
         *self.unfinished = state.is_some() || self.nest.in_select();
         self.tag = tag;
         state
+    }
+
+    /// Takes a text that is the destination of its link as a link, and keeps any other.
+    fn plain_text(&mut self, text: &[u8], span: &Span<usize>, target: Option<Vec<u8>>) {
+        if target.is_none_or(|target| target != text) || !self.is_whole(text, span) {
+            return self.page.note(b't', text);
+        }
+        self.page.link(text);
+        let place = Some(span.start).filter(|_| !self.in_noscript);
+        self.page.placed(place, &[(0, text.len())]);
+    }
+
+    /// True if a text stands as it is in the source, and the end tag of a link follows.
+    fn is_whole(&self, text: &[u8], span: &Span<usize>) -> bool {
+        let after = self.bytes.get(span.end..).unwrap_or_default();
+        let closes = after.get(..3).is_some_and(|tag| tag.eq_ignore_ascii_case(b"</a"));
+        let ends = after.get(3).is_some_and(|byte| b"\t\n\x0c\r />".contains(byte));
+        self.bytes.get(span.start..span.end) == Some(text) && closes && ends
     }
 
     fn check_nest(&mut self) {

@@ -36,6 +36,8 @@ pub struct Page {
     pub subject: Subject,
     /// True if JSON-LD is read.
     pub json_ld: bool,
+    /// True if the text of a link that is exactly its destination is a link of its own.
+    pub link_text: bool,
     /// True if only links and their places are needed.
     pub is_brief: bool,
 }
@@ -110,6 +112,17 @@ impl Page {
     pub(crate) fn doubt(&mut self, reason: &'static str) {
         self.doubt.get_or_insert(reason);
     }
+}
+
+/// True for an absolute URL without characters that may mean something else in a text.
+pub(crate) fn is_literal(url: &[u8]) -> bool {
+    let lower = url.to_ascii_lowercase();
+    let is_absolute = [&b"http://"[..], b"https://"].iter().any(|scheme| lower.starts_with(scheme));
+    let joins = |part: &[u8]| {
+        part.len() != 3 || part[1] != b'_' || part[0].is_ascii_alphanumeric() && part[2].is_ascii_alphanumeric()
+    };
+    let is_inside = url.first() != Some(&b'_') && url.last() != Some(&b'_') && url.windows(3).all(joins);
+    is_absolute && is_inside && url.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._:/?#@$+,;=%".contains(byte))
 }
 
 /// The range without controls and spaces at its ends; none if it is empty.

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{
     census::{self, Census},
+    link_text,
     origin::Moves,
     params::{Include, Params},
 };
@@ -95,6 +96,7 @@ impl Format {
 /// The links of a file and the moving ones among them, if a quick reader can tell; none if [`scan`] is needed.
 pub(super) fn census(format: Format, bytes: &[u8], params: &Params, moves: &Moves) -> Option<Census> {
     match format {
+        _ if params.link_text => None,
         Format::Html if unreadable(bytes).is_none() => census::take(bytes, params.includes(Include::JsonLd), moves),
         Format::Html
         | Format::Xhtml
@@ -107,8 +109,20 @@ pub(super) fn census(format: Format, bytes: &[u8], params: &Params, moves: &Move
     }
 }
 
-/// Finds every value with URLs in a file. Fails only if `pulse` does.
+/// Finds every value with URLs in a file, and the texts that move with their links. Fails only if `pulse` does.
 pub(super) fn scan(format: Format, bytes: &[u8], params: &Params, pulse: Pulse<'_>) -> Result<Scan, Error> {
+    let mut found = read(format, bytes, params, pulse)?;
+    match format {
+        Format::Markdown if params.link_text => link_text::add(link_text::of_markdown, bytes, &mut found.values),
+        Format::Html | Format::Xhtml if params.link_text => {
+            link_text::add(link_text::of_html, bytes, &mut found.values);
+        }
+        _ => {}
+    }
+    Ok(found)
+}
+
+fn read(format: Format, bytes: &[u8], params: &Params, pulse: Pulse<'_>) -> Result<Scan, Error> {
     if let Some(reason) = unreadable(bytes) {
         return Ok(Scan::skipped(reason));
     }

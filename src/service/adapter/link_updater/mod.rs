@@ -19,6 +19,7 @@
 mod census;
 mod format;
 mod left;
+mod link_text;
 mod origin;
 mod params;
 mod parts;

@@ -22,6 +22,9 @@ pub(super) struct Params {
     /// The places where links move only on request.
     #[serde(default)]
     pub(super) include: Vec<Include>,
+    /// True if the text of a link that is exactly its destination moves with it.
+    #[serde(default)]
+    pub(super) link_text: bool,
     /// The number of new links to probe over the network.
     #[serde(default)]
     pub(super) http_samples: Option<u64>,

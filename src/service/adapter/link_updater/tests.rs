@@ -5,6 +5,7 @@ mod census;
 mod formats;
 mod hostile;
 mod left;
+mod link_text;
 mod properties;
 mod spellings;
 mod tamper;

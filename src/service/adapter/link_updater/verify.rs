@@ -124,7 +124,8 @@ impl Measure {
     /// True if a page equals this side's own result. Then it has the same links, moved, and nothing else changed.
     fn is_twin(&self, before: &[u8], after: &[u8], tally: &mut Tally, pulse: Pulse<'_>) -> Result<bool, Error> {
         let json_ld = self.params.includes(Include::JsonLd);
-        let mut page = Page { json_ld, is_brief: true, ..Page::default() };
+        let link_text = self.params.link_text;
+        let mut page = Page { json_ld, link_text, is_brief: true, ..Page::default() };
         markup::read(before, pulse, &mut page)?;
         let Some(steps) = expected_page::steps(&page, &self.aim) else { return Ok(false) };
         if !expected_page::is_made_by(&steps, before, after) {

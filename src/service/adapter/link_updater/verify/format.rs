@@ -72,7 +72,8 @@ impl Format {
     /// Reads a file; an error if `pulse` gives one.
     pub(super) fn read(self, bytes: &[u8], params: &Params, pulse: Pulse<'_>) -> Result<Page, Error> {
         pulse()?;
-        let mut page = Page { json_ld: params.includes(Include::JsonLd), ..Page::default() };
+        let json_ld = params.includes(Include::JsonLd);
+        let mut page = Page { json_ld, link_text: params.link_text, ..Page::default() };
         match self {
             Format::Html => markup::read(bytes, pulse, &mut page)?,
             Format::Markdown => markdown::read(bytes, pulse, &mut page)?,
