@@ -35,16 +35,18 @@ struct Reader<'a, 'p> {
     copied: usize,
     open: Vec<Open>,
     rule: Rule,
+    urls: Vec<(usize, usize)>,
     page: &'p mut Page,
 }
 
-/// Reads a style sheet, or the content of a style attribute.
-pub fn read(bytes: &[u8], page: &mut Page) {
-    let mut reader = Reader { bytes, at: 0, copied: 0, open: Vec::new(), rule: Rule::None, page };
+/// Reads a style sheet, or the content of a style attribute; the places of its URLs in their spelling.
+pub fn read(bytes: &[u8], page: &mut Page) -> Vec<(usize, usize)> {
+    let mut reader = Reader { bytes, at: 0, copied: 0, open: Vec::new(), rule: Rule::None, urls: Vec::new(), page };
     while reader.at < bytes.len() {
         reader.token();
     }
     reader.page.note(b'v', &bytes[reader.copied.min(bytes.len())..]);
+    reader.urls
 }
 
 impl Reader<'_, '_> {
@@ -294,6 +296,7 @@ impl Reader<'_, '_> {
         self.page.note(b'v', &self.bytes[self.copied..start + raw.start]);
         self.page.link(&text.bytes[first..last]);
         self.copied = start + raw.end;
+        self.urls.push((start + raw.start, self.copied));
     }
 }
 

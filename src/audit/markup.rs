@@ -157,7 +157,12 @@ impl Callback<Error, usize> for Reader<'_> {
                     let begin = self.begin.filter(|_| is_plain).map(|begin| begin + span.start);
                     return read_part((value, begin), true, self.pulse, self.page).err();
                 }
-                Text::Style => css::read(value, self.page),
+                Text::Style => {
+                    let urls = css::read(value, self.page);
+                    if self.bytes.get(span.start..span.end) == Some(value) {
+                        self.page.located((self.bytes, span.start..span.end, self.begin), value, &urls);
+                    }
+                }
                 // Data that is not JSON is text.
                 Text::Data => drop(json::read(value, self.page)),
             },
@@ -186,7 +191,10 @@ impl Reader<'_> {
                 self.page.anchors.push(value.clone());
             }
             if name == b"style" {
-                css::read(value, self.page);
+                let urls = css::read(value, self.page);
+                if let Some(raw) = raw {
+                    self.page.located((self.bytes, raw.clone(), self.begin), value, &urls);
+                }
                 continue;
             }
             let urls = match self.page.subject {

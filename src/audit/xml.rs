@@ -83,7 +83,7 @@ pub fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error
 fn take(raw: &[u8], kind: Kind, page: &mut Page) {
     let value = decoded(raw);
     if kind == Kind::Style {
-        return css::read(&value.bytes, page);
+        return drop(css::read(&value.bytes, page));
     }
     let Some((start, end)) = strip(&value.bytes, 0, value.bytes.len()) else { return page.note(b'v', raw) };
     let place = value.raw(start..end);

@@ -32,7 +32,8 @@ impl Masked {
                     page.anchors.push(attribute.value.clone());
                 }
                 if attribute.name == b"style" {
-                    css::read(&attribute.value, page);
+                    let urls = css::read(&attribute.value, page);
+                    page.located((bytes, raw, Some(0)), &attribute.value, &urls);
                     continue;
                 }
                 let urls = urls_of_components(&known, false, &attribute.name, &attribute.value);

@@ -144,6 +144,11 @@ mod tests {
             Format::Markdown,
             &[("b.md", "b.md"), ("d", "d"), ("e", "e")],
         );
+        check(
+            "<style>a{b:url( c.png )}</style><p\n style=\"d:url('e&amp;f.png') image-set('g' 1x, &quot;h\\69&quot;)\">",
+            Format::Html,
+            &[("c.png", "c.png"), ("e&f.png", "e&amp;f.png"), ("g", "g"), ("hi", "h\\69")],
+        );
         let anchors =
             document("<a name=p></a><p id=q>\n\n# r <i id=s>t</i>", Format::Markdown, Dialect::Github).anchors;
         assert_eq!(anchors.iter().map(String::as_str).collect::<Vec<_>>(), ["p", "q", "r-t", "s"]);

@@ -78,7 +78,7 @@ impl Format {
             Format::Html => markup::read(bytes, pulse, &mut page)?,
             Format::Markdown => markdown::read(bytes, pulse, &mut page)?,
             Format::Mdx => mdx::read(bytes, pulse, &mut page)?,
-            Format::Css => css::read(bytes, &mut page),
+            Format::Css => drop(css::read(bytes, &mut page)),
             Format::Xml => xml::read(bytes, pulse, &mut page)?,
             Format::Text => text::read(bytes, &mut page),
             Format::Json => json::read_file(bytes, &mut page),
