@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    Masked,
+    masked::Masked,
     script::{self, Value},
 };
 use crate::{

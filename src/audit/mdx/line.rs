@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, ops::Range};
 
 use super::{
-    Found, Masked, bare,
     block::{self, Container, Cursor},
+    masked::{Found, Masked, bare},
     script::{self, Script, Tag},
 };
 use crate::definition;

@@ -6,16 +6,18 @@
 mod block;
 mod element;
 mod line;
+pub mod masked;
 mod script;
-
-use std::{collections::BTreeSet, ops::Range};
 
 use comrak::{
     Arena,
     nodes::{NodeCodeBlock, NodeValue},
 };
 
-use self::{line::Masker, script::Tag};
+use self::{
+    line::Masker,
+    masked::{Found, Masked, bare},
+};
 use super::{markdown, page::Page};
 use base::{error::Error, pulse::Pulse};
 
@@ -23,24 +25,6 @@ const NOT_TEXT: &str = "it is no UTF-8, so it was to be left alone";
 /// The doubt about a page whose links are not all known.
 pub const UNREAD: &str = "a tag or a program in it does not end, so it was to be left alone";
 const OTHER: &str = "its programs and its code can be read in several ways, so it was to be left alone";
-
-/// A page of MDX without its programs.
-#[derive(Debug, Default)]
-pub struct Masked {
-    /// The text, line by line.
-    pub text: String,
-    /// The lines on which text stands around programs, from 1.
-    pub mixed: BTreeSet<usize>,
-    /// True if the page may have headings or anchors that its source does not spell out.
-    pub may_have_more: bool,
-    /// The reason to leave it alone, if any.
-    pub doubt: Option<&'static str>,
-    /// Places in the text with those in the source.
-    runs: Vec<(usize, usize)>,
-    /// Modules and expressions.
-    programs: Vec<Range<usize>>,
-    tags: Vec<Tag>,
-}
 
 impl Masked {
     /// Masks a page; an error if `pulse` gives one.
@@ -66,12 +50,6 @@ impl Masked {
             || masked.programs.iter().any(|program| element::may_make_anchors(&source[program.clone()]));
         Ok(masked)
     }
-
-    /// The place in the source of one in the text.
-    pub fn place(&self, at: usize) -> usize {
-        let before = self.runs.partition_point(|(text, _)| *text <= at);
-        before.checked_sub(1).map_or(at, |run| self.runs[run].1 + at - self.runs[run].0)
-    }
 }
 
 /// Reads a file; an error if `pulse` gives one.
@@ -90,15 +68,6 @@ pub fn read(bytes: &[u8], pulse: Pulse<'_>, page: &mut Page) -> Result<(), Error
     }
     masked.elements(source, page);
     markdown::read(masked.text.as_bytes(), pulse, page)
-}
-
-/// The code in a page.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Found {
-    /// The lines on which fenced code begins.
-    fences: Vec<usize>,
-    /// Code in running text, without white space and marks.
-    spans: Vec<String>,
 }
 
 impl Found {
@@ -120,11 +89,6 @@ impl Found {
         }
         Ok(found)
     }
-}
-
-/// Code without the signs that containers may put into it.
-fn bare(code: &str) -> String {
-    code.chars().filter(|c| !c.is_whitespace() && !matches!(c, '>' | '|' | '\\')).collect()
 }
 
 /// The end of data between lines of `---` or `+++` at the beginning.

@@ -2,6 +2,7 @@
 
 use ::markdown::mdast::Node;
 
+use super::node;
 use crate::outline::{Heading, Part, Piece};
 
 /// The sign for a brace that is text.
@@ -12,7 +13,7 @@ pub(super) fn read(heading: &Node, (source, start): (&str, usize)) -> Heading {
     let mut reader = Reader { source, start, pieces: Vec::new() };
     let children = heading.children().map(Vec::as_slice).unwrap_or_default();
     reader.children(children, 0, true);
-    let range = super::place(heading, start).unwrap_or_default();
+    let range = node::place(heading, start).unwrap_or_default();
     // The library drops all but the first of several signs at the end, such as `# A # #`.
     let raw = source[range.clone()].trim_end();
     let bare = raw.trim_end_matches('#').trim_end();
@@ -58,7 +59,7 @@ impl Reader<'_> {
             Node::ImageReference(image) => self.push(Part::Alt, &image.alt.replace(BRACE, "{"), depth + 1, leads),
             Node::Break(_) => self.push(Part::Break, "", depth, leads),
             Node::MdxTextExpression(_) => {
-                let source = super::place(node, self.start).map_or("", |range| &self.source[range]);
+                let source = node::place(node, self.start).map_or("", |range| &self.source[range]);
                 match comment(source) {
                     Some(_) => self.push(Part::Text, source, depth, leads),
                     None => self.push(Part::Program, "", depth, leads),

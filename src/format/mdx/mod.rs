@@ -5,13 +5,17 @@
 
 mod element;
 mod heading;
+mod node;
 mod program;
 
 use std::{borrow::Cow, ops::Range, panic};
 
 use ::markdown::{mdast::Node, message::Place};
 
-use self::element::{Tag, Use};
+use self::{
+    element::{Tag, Use},
+    node::place,
+};
 use super::{
     css, destination,
     escape::Escape,
@@ -282,12 +286,6 @@ fn has_program(source: &str, part: Range<usize>) -> bool {
         next.is_some_and(|next| if sign == '<' { next.is_alphabetic() || "/>$_".contains(next) } else { next != '#' })
     };
     signs.into_iter().any(begins)
-}
-
-/// The place of a node.
-fn place(node: &Node, start: usize) -> Option<Range<usize>> {
-    let position = node.position()?;
-    Some(start + position.start.offset..start + position.end.offset)
 }
 
 /// The text with spaces for its front matter, and with a sign for the brace of `{#id}` in headings, which Docusaurus does not

@@ -18,7 +18,7 @@ use super::{
 };
 use audit::{
     definition::{Candidate, Marks, candidates},
-    mdx::Masked,
+    mdx::masked::Masked,
     page::{Page, Subject},
 };
 use base::{
