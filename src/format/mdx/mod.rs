@@ -33,7 +33,7 @@ const STRIDE: usize = 1000;
 /// Longer files are left alone, in bytes, since the library can't be stopped.
 const LONGEST: usize = 512 << 10;
 /// The limit of marks of containers at the beginning of a line, and of open elements.
-const DEEPEST: usize = 100;
+const DEEPEST: usize = 400;
 
 const DISAGREES: &str = "it is not clear where the URL of one of its links stands";
 const TAG: &str = "it is not clear where the attributes of one of its tags stand";
@@ -333,7 +333,7 @@ fn is_deep(source: &str) -> bool {
         let marks = line
             .split([' ', '\t'])
             .take_while(|word| word.bytes().all(|byte| b">-+*.)0123456789".contains(&byte)) || word.starts_with('>'));
-        marks.map(|word| word.matches('>').count().max(1)).sum::<usize>() > DEEPEST * 4
+        marks.map(|word| word.matches('>').count().max(1)).sum::<usize>() > DEEPEST
     })
 }
 

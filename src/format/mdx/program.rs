@@ -12,6 +12,8 @@ use oxc_span::{GetSpan, SourceType};
 const MOST: usize = 64 << 20;
 /// The limit of open brackets, since the parser for JavaScript calls itself for each.
 const DEEPEST: usize = 100;
+/// The limit of operators in a statement, for the same reason.
+const MOST_OPERATORS: usize = 300;
 
 /// The limit of signs in a tag that resemble its end.
 const MOST_ENDS: usize = 200;
@@ -51,17 +53,34 @@ fn signal(left: &Cell<usize>, code: &str, is_right: bool) -> MdxSignal {
     }
 }
 
-/// True if the brackets of a program are few enough for a parser that calls itself.
+/// True if the brackets of a program are few enough for a parser that calls itself for each, and so are the operators of each
+/// statement. Strings on one line do not count.
 fn is_shallow(code: &str) -> bool {
-    let mut depth = 0_usize;
-    code.bytes().all(|byte| {
+    let (bytes, mut at) = (code.as_bytes(), 0);
+    let (mut depth, mut operators, mut last) = (0_usize, 0_usize, b';');
+    while let Some(byte) = bytes.get(at) {
         match byte {
-            b'(' | b'[' | b'{' | b'<' | b'`' | b'!' | b'?' => depth += 1,
-            b')' | b']' | b'}' | b'>' | b'\n' | b';' | b',' => depth = depth.saturating_sub(1),
+            b'(' | b'[' | b'{' | b'<' | b'`' => depth += 1,
+            b')' | b']' | b'}' | b'>' => depth = depth.saturating_sub(1),
+            b'"' | b'\'' => {
+                let end = memchr::memchr2(*byte, b'\n', &bytes[at + 1..]).map_or(bytes.len(), |length| at + 1 + length);
+                at = if bytes.get(end) == Some(byte) { end } else { at };
+            }
+            b'!' | b'?' | b'-' | b'+' | b'~' | b'=' | b'*' => operators += 1,
+            b';' | b',' => operators = 0,
+            b'\n' if last.is_ascii_alphanumeric() || b")]}>\"'`".contains(&last) => {
+                depth = depth.saturating_sub(1);
+                operators = 0;
+            }
             _ => {}
         }
-        depth < DEEPEST
-    })
+        last = if byte.is_ascii_whitespace() { last } else { *byte };
+        at += 1;
+        if depth > DEEPEST || operators > MOST_OPERATORS {
+            return false;
+        }
+    }
+    true
 }
 
 fn source_type() -> SourceType {
