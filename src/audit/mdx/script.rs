@@ -205,7 +205,7 @@ impl Script<'_> {
         let mut at = self.gap(open + 1)?;
         let is_end = self.at(at) == b'/';
         at = if is_end { self.gap(at + 1)? } else { at };
-        let name = self.name(at);
+        let name = if is_start(self.at(at)) { self.name(at) } else { at..at };
         let mut tag = Tag { name: name.clone(), is_end, ..Tag::default() };
         at = self.gap(name.end)?;
         loop {
