@@ -49,7 +49,7 @@ fn every_file_of_the_workspace_is_searched() {
     check(
         &[
             ("a.md", "[a](http://old.example.com/a)\n"),
-            ("b.mdx", "# B\n\n[b](https://old.example.com/b)\n"),
+            ("b.rst", "# B\n\n[b](https://old.example.com/b)\n"),
             ("c/conf.py", "html_baseurl = 'https://old.example.com/'\n# old.example.com\nx = 1\n"),
             ("d.yml", "url: https://old.example.com\n\nother: x\nhosts: [old.example.com, b]\n"),
             ("e.json", "{\"homepage\": \"https:\\/\\/old.example.com\\/\"}"),
@@ -61,7 +61,7 @@ fn every_file_of_the_workspace_is_searched() {
         &[
             ".github/x.yml:1 old.example.com",
             "Makefile:2 OLD.example.COM:8080",
-            "b.mdx:3 old.example.com",
+            "b.rst:3 old.example.com",
             "c/conf.py:1 old.example.com",
             "c/conf.py:2 old.example.com",
             "d.yml:1 old.example.com",
