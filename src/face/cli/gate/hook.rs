@@ -10,7 +10,7 @@ use std::{
     panic::{self, AssertUnwindSafe},
 };
 
-use super::{Bench, GateArguments, MAX_INPUT, place, read_stdin};
+use super::{Bench, GateArguments, MAX_INPUT, disk, place, read_stdin};
 use crate::face::cli::{
     Here,
     output::{Output, json_line},
@@ -118,7 +118,7 @@ fn answer(here: &Here, arguments: &GateArguments) -> Result<Reply, Error> {
     };
     let question = question.located(&place, &read);
     let (begins, root) = (place::in_workspace(here, &folder), here.context.workspace.root().to_string_lossy());
-    let start = Start { folder: Some(&begins), root: Some(&root), real: Some(place::real) };
+    let start = Start { folder: Some(&begins), root: Some(&root), disk: Some(disk::looks()) };
     let subject = Subject::ToolUse { name: &question.tool, params: &question.params, start };
     Ok(question.reply(&bench.decide(&subject)))
 }

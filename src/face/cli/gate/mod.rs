@@ -1,6 +1,8 @@
 //! `nrv gate`: verdicts of the gates on commands, tools and edits. Nothing is started, written or recorded.
 
+mod archive;
 mod arguments;
+mod disk;
 mod edit;
 mod hook;
 mod place;
@@ -78,7 +80,7 @@ fn started<T>(here: &Here, take: impl FnOnce(destructive::Start<'_>) -> T) -> T 
     let root = here.context.workspace.root().to_string_lossy();
     let folder = place::in_workspace(here, &here.place.folder);
     let folder = Some(folder.as_str()).filter(|folder| !folder.is_empty() && !folder.starts_with('/'));
-    take(destructive::Start { folder, root: Some(&root), real: Some(place::real) })
+    take(destructive::Start { folder, root: Some(&root), disk: Some(disk::looks()) })
 }
 
 fn command_subject<T>(here: &Here, arguments: &CommandArguments, take: impl FnOnce(&Subject<'_>) -> T) -> T {
@@ -110,12 +112,12 @@ fn explain(here: &Here, bench: &Bench<'_>, subject: &Explained, out: &mut Output
 /// Answers requests, one a line, until stdin ends. The client may be in any folder, so commands start in the workspace's root.
 fn answer_lines(here: &Here, bench: &Bench<'_>, out: &mut Output) -> Result<u8, Error> {
     let root = here.context.workspace.root().to_string_lossy();
-    let start = destructive::Start { folder: None, root: Some(&root), real: Some(place::real) };
     for line in std::io::stdin().lock().split(b'\n') {
         let line = line.map_err(|error| Error::io("stdin can't be read", &error))?;
         if line.trim_ascii().is_empty() {
             continue;
         }
+        let start = destructive::Start { folder: None, root: Some(&root), disk: Some(disk::looks()) };
         let id = || serde_json::from_slice::<Value>(&line).ok().and_then(|value| value.get("id").cloned());
         let answer = serde_json::from_slice::<jsonl::Request>(&line)
             .map_err(|error| Error::new(Code::InvalidInput, format!("the line is no request: {error}")))

@@ -388,7 +388,7 @@ fn a_folder_that_is_thrown_away_has_a_guard_of_its_own_unless_a_link_leads_back(
         true => Some(path.replacen("/tmp/link", "/tmp/w", 1)),
         false => Some(format!("{from}/{path}")),
     };
-    let start = super::Start { folder: None, root: Some("/tmp/w"), real: Some(real) };
+    let start = super::Start { folder: None, root: Some("/tmp/w"), disk: Some(super::command::Disk::of_links(real)) };
     let hits = |line: &str| super::examine_from(start, Command::Line(line), Rules::built_in()).hits;
     for line in ["cd $(mktemp -d) && git init && echo x > nrv.toml", "rm -rf /tmp/t/.runs", "rm -rf /tmp/t/.git"] {
         assert_eq!(hits(line), [], "{line}");

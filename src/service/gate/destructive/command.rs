@@ -13,8 +13,42 @@ pub enum Command<'a> {
     Line(&'a str),
 }
 
-/// Resolves the links of a path, from a folder without links in its own path, to an absolute path; none if they form a cycle.
-pub type Real = fn(&str, &str) -> Option<String>;
+/// The looks at the disk that a gate takes, each bounded. A gate without them judges by words alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Disk {
+    /// Resolves the links of a path, from a folder without links in its own path, to an absolute path; none if they form a
+    /// cycle.
+    pub real: fn(&str, &str) -> Option<String>,
+    /// Lists a folder by its absolute path.
+    pub list: fn(&str) -> Listed,
+    /// The names in an archive; none if they can't be told.
+    pub members: fn(&str) -> Option<Vec<String>>,
+    /// The text of a short file.
+    pub text: fn(&str) -> Option<String>,
+    /// A variable of the environment.
+    pub variable: fn(&str) -> Option<String>,
+}
+
+#[cfg(test)]
+impl Disk {
+    /// A disk with nothing but links.
+    pub(super) fn of_links(real: fn(&str, &str) -> Option<String>) -> Self {
+        Disk { real, list: |_| Listed::Missing, members: |_| None, text: |_| None, variable: |_| None }
+    }
+}
+
+/// The entries of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// Their names.
+    Folder(Vec<String>),
+    /// It is no folder.
+    File,
+    /// Nothing is there.
+    Missing,
+    /// There are too many, or they can't be read.
+    Unknown,
+}
 
 /// The starting folder of a command.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -25,9 +59,9 @@ pub struct Start<'a> {
     /// The absolute path of the workspace, if it is known: nothing there is disposable.
     #[serde(skip)]
     pub root: Option<&'a str>,
-    /// Resolves links. Without it no folder is known to be disposable.
+    /// Looks at the disk. Without it no folder is known to be disposable.
     #[serde(skip)]
-    pub real: Option<Real>,
+    pub disk: Option<Disk>,
 }
 
 /// The name of a program without its folder and, as on Windows, without its extension.

@@ -10,7 +10,7 @@ const LOOKUPS: u32 = 512;
 impl Walk<'_> {
     /// The rule that guards the file at the end of the links. `follows` is true if a final link is followed too.
     pub(super) fn led(&mut self, path: &str, follows: bool) -> Option<&'static str> {
-        let real = self.stand.real?;
+        let real = self.stand.disk?.real;
         let path = self.whole(path.trim_matches('"'))?;
         // The expansion of a pattern or a variable is unknown; the part before it is known.
         let open = path.find(['*', '?', '[', '{', '$', '`']).unwrap_or(path.len());
@@ -38,12 +38,12 @@ impl Walk<'_> {
             return folder;
         }
         let root = self.stand.root.as_deref().unwrap_or_default();
-        self.stand.real.and_then(|real| real(root, &self.whole(&folder)?)).unwrap_or(folder)
+        self.stand.disk.and_then(|disk| (disk.real)(root, &self.whole(&folder)?)).unwrap_or(folder)
     }
 
     /// The path of an operand from the workspace's folder, or an absolute one, with every `..` in it; none if its start is
     /// unknown.
-    fn whole(&self, path: &str) -> Option<String> {
+    pub(super) fn whole(&self, path: &str) -> Option<String> {
         let after = |starts: &[&str]| {
             let rest = starts.iter().find_map(|start| path.strip_prefix(start))?;
             (rest.is_empty() || rest.starts_with('/')).then_some(rest)

@@ -7,8 +7,9 @@ use std::path::Path;
 
 use super::{
     arguments::Arguments,
+    brought::{self, Source},
     check,
-    command::program,
+    command::{Disk, program},
     guarded::{self, guarded, is_pattern_of_guarded, may_be_guarded},
     kind::Kind,
     lists,
@@ -63,13 +64,14 @@ impl Walk<'_> {
         if name == "nix" {
             self.built(argv, ctx);
         }
-        if name == "patch" || name == "git" && argv.iter().any(|word| matches!(word.as_str(), "apply" | "am")) {
-            self.patched(argv, ctx);
+        let applies = |word: &String| matches!(word.as_str(), "apply" | "am");
+        if name == "patch" || name == "git" && argv.iter().any(applies) && !argv.iter().any(|word| word == "stash") {
+            self.patched(name, argv, ctx);
         }
         // Most commands name nothing that could be guarded. A glob may match a link.
         let is_open = |word: &String| word.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'[' | b'(' | b'`'));
         let telling = |word: &String| is_open(word) || may_be_guarded(word);
-        let is_told = self.folder().is_some() || self.stand.real.is_some() || self.listed;
+        let is_told = self.folder().is_some() || self.stand.disk.is_some() || self.listed;
         if !is_told && !argv.iter().skip(1).any(telling) {
             return;
         }
@@ -93,27 +95,25 @@ impl Walk<'_> {
         if matches!(name, "find" | "gfind" | "bfs" | "fd" | "fdfind") {
             self.guard_found(argv);
         }
+        self.arrivals(name, argv);
     }
 
-    /// The files that a patch inside the line names.
-    fn patched(&mut self, argv: &[String], ctx: Context<'_>) {
-        const ONLY_READS: &[&str] = &["--check", "--dry-run", "--numstat", "--stat", "--summary"];
-        if argv.iter().any(|word| ONLY_READS.contains(&word.as_str())) {
+    /// The things that a command brings into a guarded folder under names that its words do not tell.
+    fn arrivals(&mut self, name: &str, argv: &[String]) {
+        if !brought::knows(name) {
             return;
         }
-        let files = argv.iter().skip(1).filter_map(|word| self.files.get(word.strip_prefix("-i").unwrap_or(word)));
-        let texts = ctx.input.into_iter().chain(files).filter_map(|value| match value {
-            Value::Text(text) => Some(text.as_str()),
-            Value::Output { .. } => None,
-        });
-        let heads = ["--- ", "+++ ", "rename from ", "rename to ", "copy to "];
-        let lines = texts.flat_map(str::lines);
-        let named = lines.filter_map(|line| heads.iter().find_map(|head| line.strip_prefix(head)));
-        let paths = named.filter_map(|name| name.split('\t').next()).map(|path| path.trim().trim_matches('"'));
-        // With `-p1`, git's default, the first folder is not in the tree.
-        let below = |path: &str| path.split_once('/').map(|(_, below)| below.to_owned());
-        let paths: Vec<String> = paths.flat_map(|path| [Some(path.to_owned()), below(path)]).flatten().collect();
-        paths.iter().filter(|path| *path != "/dev/null").for_each(|path| self.guard_written(path, argv));
+        let valued = self.rules.valued(name, argv);
+        let Some(brought) = brought::brought(name, argv, valued) else { return };
+        self.land(&brought, argv);
+        if matches!(name, "mv" | "gmv" | "move-item") {
+            let from = |source| match source {
+                Source::Entry(path) | Source::Contents(path) => Some(path),
+                Source::Archive(..) | Source::Unknown => None,
+            };
+            let from: Vec<String> = brought.from.into_iter().filter_map(from).collect();
+            self.moves_above(&from, argv);
+        }
     }
 
     /// Options of git that set its hooks, or write its settings.
@@ -189,7 +189,7 @@ impl Walk<'_> {
             return true;
         }
         let is_cache = Place::of(path) == Place::Cache;
-        let Some(real) = self.stand.real.filter(|_| path.starts_with('/') && !is_cache) else {
+        let Some(Disk { real, .. }) = self.stand.disk.filter(|_| path.starts_with('/') && !is_cache) else {
             return matches!(id, "guard.git" | "guard.program") && !Place::of(path).is_kept();
         };
         let is_plain = !path.contains(['*', '?', '[', '{', '$', '`']);

@@ -1,8 +1,10 @@
 //! Code of other languages that writes guarded files: names of the guard beside calls that write.
 
 use super::{
+    brought::Brought,
     code::{self, Language},
     guarded::{NAMES, guarded, may_be_guarded, names_store},
+    place::Place,
     walk::Walk,
 };
 
@@ -81,14 +83,50 @@ const READS: &[&str] = &[
 /// Calls whose first argument is read and whose second is written.
 const COPIES: &[&str] = &["copy", "copy2", "copyfile", "copyfilesync", "cp", "cpsync"];
 
+/// Calls that unpack or copy whole folders, in lower case.
+const BRINGS: &[&str] = &[
+    "copysync(",
+    "copytree(",
+    "copy_tree(",
+    "cp_r",
+    "cpsync(",
+    "dircopy",
+    "extract_all",
+    "extractall(",
+    "fs.cp(",
+    "unpack_archive(",
+];
+
+/// Calls that copy or move a file, and those that list the files of a folder.
+const EACH: (&[&str], &[&str]) =
+    (&["copy", "link(", "move(", "rename", "replace("], &["glob", "iterdir", "listdir", "readdir", "scandir", "walk"]);
+
 impl Walk<'_> {
+    /// Code that brings files into a guarded folder whose names it does not tell.
+    fn code_brings(&mut self, code: &str, text: &str, argv: &[String]) {
+        let has = |signs: &[&str]| signs.iter().any(|sign| text.contains(sign));
+        let (whole, each) = (has(BRINGS), has(EACH.0) && has(EACH.1));
+        if self.stand.disk.is_none() || !whole && !each {
+            return;
+        }
+        let strings = code::strings(code);
+        let is_here = |path: &&String| {
+            matches!(Place::of(path), Place::Here | Place::Root | Place::Outside | Place::Home) || path.starts_with('/')
+        };
+        // `extractall()` unpacks into the current folder.
+        let bare = ["extractall()", "unpack_archive("].iter().any(|call| text.contains(call)) && strings.len() < 2;
+        let into: Vec<String> = strings.iter().filter(is_here).cloned().chain(bare.then(|| ".".to_owned())).collect();
+        into.iter().for_each(|path| self.land(&Brought::unknown(path), argv));
+    }
+
     /// Code that names a guarded file and writes.
     pub(super) fn guard_code(&mut self, code: &str, language: Option<Language>, argv: &[String]) {
         self.links |= code.contains("link");
-        if self.stand.real.is_none() && !may_be_guarded(code) {
+        if self.stand.disk.is_none() && !may_be_guarded(code) {
             return;
         }
         let text = code.to_ascii_lowercase();
+        self.code_brings(code, &text, argv);
         let redirects = !matches!(language, Some(Language::Python | Language::Node)) && text.contains('>');
         if !redirects && !WRITES.iter().any(|sign| text.contains(sign)) {
             return;
@@ -107,7 +145,7 @@ impl Walk<'_> {
             self.hit("guard.policy", argv);
         } else if whole.contains("whichnrv") || ["bin/nrv'", "bin/nrv\""].iter().any(|sign| text.contains(sign)) {
             self.hit("guard.program", argv);
-        } else if self.stand.real.is_some() {
+        } else if self.stand.disk.is_some() {
             let paths = code::strings(&code);
             let mut led = paths.iter().filter(|path| is_path(path)).filter_map(|path| self.led(path, true));
             if let Some(id) = led.next() {
@@ -124,7 +162,7 @@ impl Walk<'_> {
             kept.push_str(&code[from..=open]);
             let name = &code[open + 1..close];
             let is_away = || {
-                let id = guarded(name).filter(|_| name.starts_with('/') && self.stand.real.is_some());
+                let id = guarded(name).filter(|_| name.starts_with('/') && self.stand.disk.is_some());
                 id.is_some_and(|id| self.is_thrown_away(name, id))
             };
             let reads = || only_reads(text[..open].trim_end(), text[close + 1..].trim_start());

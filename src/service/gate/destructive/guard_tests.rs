@@ -142,7 +142,7 @@ fn real(from: &str, path: &str) -> Option<String> {
 
 #[test]
 fn links_on_the_way_to_what_is_written_are_followed_as_the_kernel_does() {
-    let start = Start { folder: None, root: Some("/w"), real: Some(real) };
+    let start = Start { folder: None, root: Some("/w"), disk: Some(super::command::Disk::of_links(real)) };
     for line in [
         "rm inner/x",
         "rm inner/../config",

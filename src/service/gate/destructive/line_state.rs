@@ -42,7 +42,7 @@ impl Walk<'_> {
 
     /// Sets the starting folder.
     pub(super) fn begin(&mut self, start: Start<'_>) {
-        self.stand.real = start.real;
+        self.stand.disk = start.disk;
         self.stand.root = start.root.map(str::to_owned);
         if let Some(folder) = start.folder.filter(|folder| !folder.is_empty()) {
             self.enter(folder.to_owned());

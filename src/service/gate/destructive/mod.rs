@@ -5,6 +5,7 @@
 //! reported as such, and is never harmless.
 
 mod arguments;
+mod brought;
 mod check;
 #[cfg(test)]
 mod class_tests;
@@ -21,10 +22,12 @@ mod guard_code;
 mod guard_tests;
 mod guarded;
 mod kind;
+mod landing;
 mod line_state;
 mod lists;
 mod names;
 mod output;
+mod patched;
 mod place;
 mod printed;
 mod programs;
@@ -45,7 +48,7 @@ mod written;
 
 pub(super) use self::guarded::is_in_store;
 pub use self::{
-    command::{Command, Real, Start},
+    command::{Command, Disk, Listed, Start},
     describe::Described,
     examine::{examine, examine_from},
     exception::Exception,

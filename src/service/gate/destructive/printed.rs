@@ -33,6 +33,9 @@ pub(super) fn text_of(name: &str, arguments: &[String], input: Option<&Value>) -
         },
         "cat" if arguments.iter().all(|word| word == "/dev/null") => Some(String::new()),
         "which" | "command" | "type" | "whence" => located(name, arguments),
+        "basename" if known() && arguments.len() == 1 => {
+            arguments[0].trim_end_matches('/').rsplit('/').next().map(str::to_owned)
+        }
         "mktemp" if known() => Some(temporary(arguments)),
         "find" | "gfind" => cached(arguments).cloned(),
         _ => None,

@@ -2,6 +2,7 @@
 
 use super::{
     arguments::Arguments,
+    brought::{self, Brought},
     check, code,
     command::program,
     guard,
@@ -15,6 +16,27 @@ use super::{
     walk::{Context, Walk},
     wrapper,
 };
+
+/// Options of `xargs` and `parallel` that take the next argument.
+const XARGS: &[&str] = &[
+    "-I",
+    "-n",
+    "-P",
+    "-L",
+    "-s",
+    "-d",
+    "-E",
+    "-a",
+    "-j",
+    "-S",
+    "--max-args",
+    "--max-procs",
+    "--max-lines",
+    "--replace",
+    "--delimiter",
+    "--arg-file",
+    "--jobs",
+];
 
 impl Walk<'_> {
     /// Programs that the words of a rule can't judge.
@@ -187,6 +209,12 @@ impl Walk<'_> {
             let command =
                 [vec![module.to_owned()], arguments.operands.iter().map(|word| (*word).to_owned()).collect()].concat();
             self.judge(&command, module, self.rules.valued(module, &command), ctx);
+            if matches!(module, "zipfile" | "tarfile")
+                && words.iter().any(|word| matches!(word.as_str(), "-e" | "--extract"))
+            {
+                let into = arguments.operands.last().filter(|word| !word.contains(".tar") && !word.ends_with(".tgz"));
+                self.land(&Brought::unknown(into.copied().unwrap_or(".")), argv);
+            }
             let fetched = matches!(ctx.input, Some(Value::Output { fetched: true }));
             let reads =
                 matches!(module, "json.tool" | "base64" | "gzip" | "quopri" | "calendar" | "tokenize" | "ast" | "json");
@@ -204,25 +232,6 @@ impl Walk<'_> {
 
     /// `xargs`, with its input as arguments as far as that is known.
     fn xargs(&mut self, argv: &[String], ctx: Context<'_>) {
-        let valued = [
-            "-I",
-            "-n",
-            "-P",
-            "-L",
-            "-s",
-            "-d",
-            "-E",
-            "-a",
-            "-j",
-            "-S",
-            "--max-args",
-            "--max-procs",
-            "--max-lines",
-            "--replace",
-            "--delimiter",
-            "--arg-file",
-            "--jobs",
-        ];
         let (mut at, mut replaced) = (1, None);
         while let Some(word) = argv.get(at).filter(|word| word.starts_with('-')) {
             if matches!(word.as_str(), "-I" | "--replace" | "-J") {
@@ -232,7 +241,7 @@ impl Walk<'_> {
             } else if word == "-i" {
                 replaced = Some("{}".to_owned());
             }
-            at += if valued.contains(&word.as_str()) { 2 } else { 1 };
+            at += if XARGS.contains(&word.as_str()) { 2 } else { 1 };
         }
         let mut inner: Vec<String> = argv.get(at..).unwrap_or_default().to_vec();
         let lines =
@@ -255,7 +264,14 @@ impl Walk<'_> {
             return self.line(&format!("{line} {}", fed.join(" ")), ctx);
         }
         let Some(mark) = replaced.or_else(|| inner.iter().any(|word| word == "{}").then(|| "{}".to_owned())) else {
+            let is_unknown = fed == [UNKNOWN];
             inner.extend(fed);
+            // The folder is the last word of its input.
+            let name = inner.first().map(|first| program(first).into_owned()).unwrap_or_default();
+            let brought = brought::brought(&name, &inner, self.rules.valued(&name, &inner));
+            if is_unknown && brought.is_some_and(|brought| brought.into == UNKNOWN) {
+                self.land(&Brought::unknown("."), argv);
+            }
             return self.command(&inner, Context { input: None, ..ctx });
         };
         for one in fed.iter().take(8) {

@@ -1,7 +1,7 @@
 //! One command: the commands that it runs, its input, and the rules that it breaks itself.
 
 use super::{
-    check, code,
+    brought, check, code,
     command::program,
     kind::{Kind, is_shell},
     place::{self, Place},
@@ -113,6 +113,11 @@ impl Walk<'_> {
                 walk.special(name, kind, argv, ctx);
             }
         });
+        // The commands that a wrapper runs count themselves.
+        let runs_others =
+            matches!(name, "find" | "xargs") || kind.is(Kind::WRAPPER) && wrapper::runs(name, argv).is_some();
+        self.acted = self.acted || !runs_others && brought::may_make(argv, valued);
+        self.dotted |= argv.iter().any(|word| matches!(word.as_str(), "dotglob" | "globdots" | "GLOB_DOTS"));
     }
 
     fn wrapped(&mut self, name: &str, argv: &[String], runs: Runs, ctx: Context<'_>) {

@@ -44,7 +44,16 @@ impl Walk<'_> {
                 let ctx = Context { input: own.as_ref().or(given), ..ctx };
                 let listed = self.listed;
                 self.listed |= at > 0 && self.is_listed(&pipeline.stages[..at], stage);
+                let fed = match self.read_file(stage) {
+                    Some(file) => Some(vec!["cat".to_owned(), file]),
+                    None => (at > 0).then(|| self.words(&pipeline.stages[at - 1])),
+                };
+                // A group reads what is around it.
+                let before = fed.map(|fed| std::mem::replace(&mut self.fed, fed));
                 self.stage(stage, ctx);
+                if let Some(before) = before {
+                    self.fed = before;
+                }
                 self.listed = listed;
                 let next = (at + 1 < pipeline.stages.len()).then(|| self.printed(stage, ctx.input));
                 input = next;
@@ -53,6 +62,14 @@ impl Walk<'_> {
                 self.forks(&pipeline.stages);
             }
         }
+    }
+
+    /// The file from which a command reads.
+    fn read_file(&self, stage: &Stage) -> Option<String> {
+        let reads = |redirect: &&Redirect| redirect.kind == Direction::Read;
+        let redirect = stage.redirects.iter().rev().find(reads)?;
+        let is_process = matches!(redirect.target.parts.as_slice(), [Part::Process { .. }]);
+        (!is_process).then(|| joined(&redirect.target, self))
     }
 
     /// True if a command reads the names of a whole tree's files from its pipeline.

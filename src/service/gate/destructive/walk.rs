@@ -6,7 +6,7 @@
 use std::{cell::Cell, collections::BTreeMap, rc::Rc};
 
 use super::{
-    command::Real,
+    command::Disk,
     finding::{Examined, Hit, Severity},
     rule::{Rule, Rules, Subject},
     shell::Script,
@@ -40,8 +40,8 @@ pub(super) struct Stand {
     pub(super) moved: bool,
     /// The absolute path of the workspace, if it is known.
     pub(super) root: Option<String>,
-    /// The function that resolves links, if there is one.
-    pub(super) real: Option<Real>,
+    /// Looks at the disk, if they are allowed.
+    pub(super) disk: Option<Disk>,
     /// The folders to which `popd` returns.
     pub(super) before: Vec<(Option<String>, bool)>,
 }
@@ -78,6 +78,14 @@ pub(super) struct Walk<'r> {
     pub(super) listed: bool,
     /// The number of paths that have been looked up.
     pub(super) lookups: u32,
+    /// The number of folders that have been listed.
+    pub(super) listings: u32,
+    /// True once the line may have made files under names that it does not tell.
+    pub(super) acted: bool,
+    /// The command from whose output the current one reads, or `cat` and the file.
+    pub(super) fed: Vec<String>,
+    /// True once `*` stands for names with a dot, too.
+    pub(super) dotted: bool,
     /// The commands that run when the line ends; true if elsewhere.
     pub(super) traps: Vec<(String, bool)>,
     /// True while a command runs with the rights of another user, or on another machine.
@@ -108,6 +116,10 @@ impl<'r> Walk<'r> {
             links: false,
             listed: false,
             lookups: 0,
+            listings: 0,
+            acted: false,
+            fed: Vec::new(),
+            dotted: false,
             traps: Vec::new(),
             foreign: false,
             outer: None,

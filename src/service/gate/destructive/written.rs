@@ -147,7 +147,7 @@ fn of_git(arguments: &Arguments<'_>) -> Vec<String> {
     let Some((command, operands)) = arguments.operands.split_first() else { return Vec::new() };
     let replaces = match *command {
         "restore" => !given(&["-S", "--staged"]) || given(&["-W", "--worktree"]),
-        "checkout" | "clean" | "mv" | "rm" | "stash" | "update-index" => true,
+        "checkout" | "clean" | "merge-file" | "mv" | "rm" | "stash" | "update-index" => true,
         // Into this folder.
         "clone" => return operands.iter().skip(1).map(|path| (*path).to_owned()).collect(),
         _ => false,
