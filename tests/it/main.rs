@@ -44,6 +44,7 @@ mod forged;
 mod gate_cases;
 mod gates;
 mod git;
+mod guard;
 mod html_cases;
 mod init;
 mod interactive;

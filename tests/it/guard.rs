@@ -1,0 +1,103 @@
+//! The guard of a coding agent against commands whose words do not tell the files: copies, archives, links, and commits.
+#![expect(clippy::disallowed_methods, reason = "tests make links")]
+#![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use serde_json::{Value, json};
+
+use crate::support::site::Site;
+
+/// A workspace with a policy, settings of agents and a history, and with folders and archives that hold others of them.
+fn site() -> Site {
+    let site = Site::empty();
+    site.git(&["init", "-q", "-b", "main"]);
+    site.write(".gitignore", "x/\ny/\nz/\nt/\n*.tar\n*.tgz\n*.zip\n*.patch\n*.mbox\n");
+    for name in
+        [".claude/settings.json", ".cursor/hooks.json", ".mcp.json", "docs/a.md", "src/a.rs", "src/sub/d.rs", "a.png"]
+    {
+        site.write(name, "{}\n");
+    }
+    let site = site.policy("[gates.destructive]\ndecision = 'require-confirmation'\n");
+    for name in ["nrv.toml", ".claude/settings.json", ".mcp.json", ".git/hooks/pre-commit", "b.md"] {
+        site.write(&format!("x/{name}"), "# other\n");
+    }
+    for name in ["y/nrv.toml", "y/n.md", "y/d/.claude/settings.json", "z/hooks/pre-commit", "z/settings.json"] {
+        site.write(name, "# other\n");
+    }
+    for name in ["t/trusted/a", "t/nrv/trusted/a", "t/state/nrv/trusted/a"] {
+        site.write(name, "# other\n");
+    }
+    for name in [
+        "assets/a.svg",
+        "dist/a.js",
+        "img/b.png",
+        "templates/a.html",
+        "scripts/a.sh",
+        "lib/a.py",
+        "public/c",
+        "build/d",
+        "out/e",
+    ] {
+        site.write(name, "x\n");
+    }
+    let packed = |folder: &str| {
+        let mut builder = tar::Builder::new(Vec::new());
+        builder.append_dir_all(".", site.path(folder)).unwrap();
+        builder.into_inner().unwrap()
+    };
+    let mut gzipped = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzipped, &packed("x")).unwrap();
+    site.write("e.tgz", gzipped.finish().unwrap());
+    site.write("../.local/share/a", "x\n");
+    // The contents tell the format.
+    for (archive, folder) in [("e.tar", "x"), ("e.zip", "x"), ("good.tar", "dist"), ("good.zip", "dist")] {
+        site.write(archive, packed(folder));
+    }
+    site.write("evil.patch", "--- a/nrv.toml\n+++ b/nrv.toml\n@@ -1 +1 @@\n-a\n+b\n");
+    site.write(
+        "evil.mbox",
+        "From a\nSubject: x\n\n---\ndiff --git a/nrv.toml b/nrv.toml\n--- a/nrv.toml\n+++ b/nrv.toml\n",
+    );
+    site
+}
+
+/// The verdicts on lines, with the rules of the guard that they break.
+fn verdicts(site: &Site, lines: &[String]) -> Vec<(String, String)> {
+    let questions: String = lines.iter().map(|line| format!("{}\n", json!({"id": line, "command": line}))).collect();
+    let state = site.root().parent().unwrap().join(".local/state");
+    let mut file = tempfile::tempfile().unwrap();
+    std::io::Write::write_all(&mut file, questions.as_bytes()).unwrap();
+    std::io::Seek::rewind(&mut file).unwrap();
+    let output = site.command(&["gate", "--jsonl"]).env("XDG_STATE_HOME", state).stdin(file).output().unwrap();
+    let answers: Vec<Value> =
+        String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), lines.len());
+    let told = |answer: Value| {
+        let text = answer["results"].to_string();
+        let rules: Vec<&str> = text.split('"').filter(|word| word.starts_with("guard.")).collect();
+        (answer["decision"].as_str().unwrap().to_owned(), rules.join(" "))
+    };
+    answers.into_iter().map(told).collect()
+}
+
+/// Judges the lines of a text: those behind `+ ` break a rule of the guard, those behind `- ` none.
+#[track_caller]
+fn judge(site: &Site, text: &str) {
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("+ ") || line.starts_with("- ")).collect();
+    let commands: Vec<String> = lines.iter().map(|line| line[2..].to_owned()).collect();
+    let found = verdicts(site, &commands);
+    let wrong: Vec<String> = lines
+        .iter()
+        .zip(&found)
+        .filter(|(line, (decision, rules))| {
+            let objects = matches!(decision.as_str(), "require-confirmation" | "block") && !rules.is_empty();
+            objects != line.starts_with('+')
+        })
+        .map(|(line, (decision, rules))| format!("{line}: {decision} {rules}"))
+        .collect();
+    assert!(lines.len() > 40 && wrong.is_empty(), "{} of {}:\n{}", wrong.len(), lines.len(), wrong.join("\n"));
+}
+
+#[test]
+fn guarded_files_that_come_under_untold_names_are_found_and_everyday_copies_pass() {
+    judge(&site(), include_str!("guard/brought.txt"));
+}
