@@ -101,3 +101,8 @@ fn judge(site: &Site, text: &str) {
 fn guarded_files_that_come_under_untold_names_are_found_and_everyday_copies_pass() {
     judge(&site(), include_str!("guard/brought.txt"));
 }
+
+#[test]
+fn an_agent_does_not_answer_its_own_questions() {
+    judge(&site(), include_str!("guard/acts.txt"));
+}

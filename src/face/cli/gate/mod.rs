@@ -1,5 +1,7 @@
 //! `nrv gate`: verdicts of the gates on commands, tools and edits. Nothing is started, written or recorded.
 
+#[cfg(test)]
+mod acts;
 mod archive;
 mod arguments;
 mod disk;

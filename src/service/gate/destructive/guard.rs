@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use super::{
+    acts::{self, Act, VALUED},
     arguments::Arguments,
     brought::{self, Source},
     check,
@@ -23,31 +24,6 @@ use super::{
 /// Programs that remove a link itself, and leave its target alone.
 const UNLINKS: &[&str] =
     &["del", "del-cli", "erase", "remove-item", "ri", "rimraf", "rm", "rmdir", "srm", "trash", "trash-put", "unlink"];
-
-/// Options of nrv that take the next argument.
-const VALUED: &[&str] = &[
-    "--approve",
-    "--arg",
-    "--args",
-    "--backup",
-    "--by",
-    "--case",
-    "--color",
-    "--from",
-    "--grant",
-    "--output",
-    "--reason",
-    "--record-llm",
-    "--reject",
-    "--replay-llm",
-    "--reply",
-    "--root",
-    "--seed",
-    "--strip",
-    "--threads",
-    "-o",
-    "-p",
-];
 
 impl Walk<'_> {
     /// Checks a command against the guard.
@@ -262,6 +238,8 @@ impl Walk<'_> {
         let approves = |word: &String| match word.as_str() {
             "approve" | "trust" => has("--yes"),
             "resume" => has("--approve"),
+            "fleet" => has("rollback") || has("collect") && (has("--apply") || has("--approve")),
+            "runs" => has("import"),
             "run" => has("--yes") && argv.iter().any(|word| word.ends_with(".rhai")),
             _ => false,
         };
@@ -272,22 +250,19 @@ impl Walk<'_> {
 
     /// A command of nrv.
     fn nrv(&mut self, argv: &[String], ctx: Context<'_>) {
-        let arguments = Arguments::parse(&argv[1..], VALUED);
-        let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, true));
+        // `execvp("nrv", ["nrv", "mcp"])`
+        let own = 1 + argv.iter().skip(1).take_while(|word| *word == "nrv").count();
+        let arguments = Arguments::parse(argv.get(own..).unwrap_or_default(), VALUED);
         if arguments.has_free(&["--help", "-h", "--version", "-V"]) {
             return;
         }
-        let (name, next) = (arguments.operands.first().copied(), arguments.operands.get(1).copied());
-        let only_shows = matches!(next, Some("check" | "list" | "show" | "status"));
+        let name = arguments.operands.first().copied();
+        if matches!(name, Some("gate" | "docs" | "help")) {
+            return;
+        }
         let rehearses = arguments.is_rehearsal() || arguments.has_free(&["--check", "--list", "--show", "--status"]);
-        let approves = match name {
-            Some("gate" | "docs" | "help") | None => return,
-            Some("approve") => !rehearses,
-            Some("trust") => !rehearses && !only_shows,
-            Some("hooks") => next.is_some() && !only_shows,
-            Some("resume") => given(&["--approve", "--yes", "--reply", "-y"]),
-            Some(_) => given(&["--yes", "-y"]) && !rehearses,
-        };
+        // A command that only the run tells may be any.
+        let approves = acts::is_of_person(&arguments) || name.is_some_and(brought::is_open);
         let asks = matches!(
             name,
             Some("run" | "resume" | "apply" | "approve" | "trust" | "hooks" | "repl" | "rollback" | "migrate")
@@ -301,9 +276,9 @@ impl Walk<'_> {
         if asks && !rehearses && self.guise.variables {
             self.hit("guard.disguise", argv);
         }
-        match (name, next) {
-            (Some("runs"), Some("gc")) if !rehearses => self.hit("guard.records", argv),
-            (Some("rollback"), _) if !rehearses => self.hit("guard.rollback", argv),
+        match acts::act(&arguments.operands) {
+            Some(Act::Records) if !rehearses => self.hit("guard.records", argv),
+            Some(Act::Rollback) if !rehearses => self.hit("guard.rollback", argv),
             _ => {}
         }
     }

@@ -4,6 +4,7 @@
 //! [`Rules`]. Nothing is run, read or looked up here. Quoted data is data: only executed words count. An unparsable line is
 //! reported as such, and is never harmless.
 
+mod acts;
 mod arguments;
 mod brought;
 mod check;
@@ -48,6 +49,7 @@ mod written;
 
 pub(super) use self::guarded::is_in_store;
 pub use self::{
+    acts::{Act, VALUED, act},
     command::{Command, Disk, Listed, Start},
     describe::Described,
     examine::{examine, examine_from},

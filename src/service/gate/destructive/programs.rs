@@ -59,6 +59,7 @@ impl Walk<'_> {
             "read" | "mapfile" | "readarray" => self.read(argv, ctx),
             "trap" => self.trap(argv, ctx),
             "at" | "batch" => self.input(argv, ctx),
+            "socat" => self.socket(argv, ctx),
             "." | "source" => {
                 let path = argv.get(1).map(String::as_str);
                 match path {
@@ -92,6 +93,17 @@ impl Walk<'_> {
             }
             _ => {}
         }
+    }
+
+    /// The programs at the ends of `socat`.
+    fn socket(&mut self, argv: &[String], ctx: Context<'_>) {
+        let runs = |kind: &str| ["EXEC", "SYSTEM", "SHELL"].iter().any(|one| kind.eq_ignore_ascii_case(one));
+        let ends = argv.iter().filter_map(|word| word.split_once(':')).filter(|(kind, _)| runs(kind));
+        for (_, line) in ends {
+            let line = line.split(',').next().unwrap_or_default().trim_matches(['\'', '"']);
+            self.deeper(|walk| walk.guess(line, ctx));
+        }
+        self.fetch("socat", argv);
     }
 
     /// A line that runs on a signal, or at the end.
