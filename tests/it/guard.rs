@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::site::Site;
+use crate::support::site::{Site, finished};
 
 /// A workspace with a policy, settings of agents and a history, and with folders and archives that hold others of them.
 fn site() -> Site {
@@ -105,4 +105,55 @@ fn guarded_files_that_come_under_untold_names_are_found_and_everyday_copies_pass
 #[test]
 fn an_agent_does_not_answer_its_own_questions() {
     judge(&site(), include_str!("guard/acts.txt"));
+}
+
+/// A workspace with branches: `safe` changes a source, `evil` the policy and the settings of an agent.
+fn branched() -> Site {
+    let site = site();
+    let commit = |branch: &str, files: &[(&str, &str)]| {
+        site.git(&["checkout", "-q", "-b", branch, "main"]);
+        for (name, text) in files {
+            site.write(name, text);
+            site.commit();
+        }
+        site.git(&["tag", &format!("{branch}-tag"), &format!("{branch}~{}", files.len() - 1)]);
+    };
+    commit("safe", &[("src/a.rs", "other\n")]);
+    commit("evil", &[("nrv.toml", "# other\n"), (".claude/settings.json", "[]\n")]);
+    site.git(&["branch", "revme", "evil"]);
+    site.git(&["checkout", "-q", "main"]);
+    site.write("nrv.toml", "# stashed\n");
+    site.git(&["stash", "-q"]);
+    site.write("src/a.rs", "stashed\n");
+    site.git(&["stash", "-q"]);
+    for branch in ["main", "safe", "evil"] {
+        site.git(&["update-ref", &format!("refs/remotes/origin/{branch}"), branch]);
+    }
+    let evil = site.git(&["rev-parse", "evil"]);
+    site.write(".git/FETCH_HEAD", format!("{}\t\tbranch 'evil' of ../up\n", evil.trim()));
+    site
+}
+
+#[test]
+fn commits_with_another_policy_are_found_where_the_repository_has_them() {
+    judge(&branched(), include_str!("guard/commits.txt"));
+}
+
+#[test]
+fn the_hook_blocks_everything_under_a_policy_that_nobody_has_trusted() {
+    let site = Site::empty();
+    site.git(&["init", "-q", "-b", "main"]);
+    let site = site.policy("[[exec.allow]]\nprefix = ['rm']\n");
+    let ask = |trusted: &str| {
+        let question = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+        let mut file = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut file, question.to_string().as_bytes()).unwrap();
+        std::io::Seek::rewind(&mut file).unwrap();
+        finished(site.command(&["gate", "hook"]).env("NRV_TRUSTED_PATHS", trusted).stdin(file).output().unwrap())
+    };
+    ask("/").exits(0);
+    ask("").exits(2).says("nrv trust");
+    // A pull that git makes unseen counts like any other change.
+    site.write("nrv.toml", "[gates.destructive]\ndecision = 'block'\n");
+    ask("").exits(0);
 }

@@ -14,6 +14,7 @@ mod pairing;
 mod patterns;
 mod place;
 mod renames;
+mod revision;
 mod settings;
 mod similarity;
 mod sparse;
@@ -37,6 +38,7 @@ use std::{
 pub use self::commit_files::{CommitFile, commit_files};
 pub use self::committed::{blob_name, commit_with_line};
 pub use self::renames::{Renamed, Renames, Trace};
+pub use self::revision::{Bringing, brought};
 use self::{
     error::unknown,
     opened::Opened,

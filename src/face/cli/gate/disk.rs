@@ -4,7 +4,11 @@ use std::{cell::Cell, io::ErrorKind, path::Path};
 
 use super::{archive, place};
 use gate::destructive::{Disk, Listed};
-use system::{clock::Stopwatch, plain_file};
+use system::{
+    clock::Stopwatch,
+    git::{self, Bringing},
+    plain_file,
+};
 
 /// The most entries of a folder that are listed.
 const ENTRIES: usize = 4096;
@@ -23,7 +27,7 @@ thread_local! {
 /// The looks for one command; their time begins now.
 pub(super) fn looks() -> Disk {
     SINCE.set(Some(Stopwatch::start()));
-    Disk { real: place::real, list, members, text, variable }
+    Disk { real: place::real, list, members, text, variable, revision }
 }
 
 /// True if the time for looks is over.
@@ -73,4 +77,9 @@ fn text(path: &str) -> Option<String> {
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| value.starts_with('/'))
+}
+
+fn revision(root: &str, revision: &str, way: Bringing, wanted: &dyn Fn(&str) -> bool) -> Option<Vec<String>> {
+    let paths = if is_over() { None } else { git::brought(Path::new(root), revision, way, wanted) };
+    paths.map(|paths| paths.into_iter().collect())
 }

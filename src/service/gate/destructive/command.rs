@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
+use system::git::Bringing;
 
 /// A command, in one of two forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,13 +28,23 @@ pub struct Disk {
     pub text: fn(&str) -> Option<String>,
     /// A variable of the environment.
     pub variable: fn(&str) -> Option<String>,
+    /// The paths below a folder that a revision of git would change there, among those that a function wants; none if they can't
+    /// be told.
+    pub revision: fn(&str, &str, Bringing, &dyn Fn(&str) -> bool) -> Option<Vec<String>>,
 }
 
 #[cfg(test)]
 impl Disk {
     /// A disk with nothing but links.
     pub(super) fn of_links(real: fn(&str, &str) -> Option<String>) -> Self {
-        Disk { real, list: |_| Listed::Missing, members: |_| None, text: |_| None, variable: |_| None }
+        Disk {
+            real,
+            list: |_| Listed::Missing,
+            members: |_| None,
+            text: |_| None,
+            variable: |_| None,
+            revision: |_, _, _, _| None,
+        }
     }
 }
 

@@ -36,6 +36,7 @@ impl Walk<'_> {
         }
         if name == "git" {
             self.git(argv);
+            self.revisions(argv);
         }
         if name == "nix" {
             self.built(argv, ctx);

@@ -32,6 +32,7 @@ mod patched;
 mod place;
 mod printed;
 mod programs;
+mod revisions;
 mod rule;
 mod run;
 mod script;

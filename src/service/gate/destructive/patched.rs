@@ -1,5 +1,7 @@
 //! The files that a patch names: in the line, or on the disk.
 
+use system::git::Bringing;
+
 use super::{
     arguments::Arguments,
     brought::Brought,
@@ -66,6 +68,7 @@ impl Walk<'_> {
         }
         let is_unknown = patches.iter().any(|patch| matches!(patch, Patch::Unknown));
         let is_missing = patches.iter().any(|patch| matches!(patch, Patch::Missing));
+        self.git_patches(argv);
         if is_unknown || is_missing && self.acted {
             self.land(&Brought::unknown(&into), argv);
         }
@@ -73,6 +76,26 @@ impl Walk<'_> {
             if let Patch::Text(text) = patch {
                 self.heads(&text, argv);
             }
+        }
+    }
+
+    /// The commits whose patches git prints into the input of a command.
+    fn git_patches(&mut self, argv: &[String]) {
+        let fed = self.fed.clone();
+        if fed.first().is_none_or(|first| first != "git") {
+            return;
+        }
+        let arguments = Arguments::parse(&fed[1..], &["-C", "-c"]);
+        let commits: Vec<String> = match arguments.operands.as_slice() {
+            ["diff", one, other] => vec![format!("{one}..{other}")],
+            ["stash", "show"] => vec!["stash@{0}".to_owned()],
+            ["stash", "show", rest @ ..] | ["diff" | "format-patch" | "log" | "show", rest @ ..] => {
+                rest.iter().map(|one| (*one).to_owned()).collect()
+            }
+            _ => Vec::new(),
+        };
+        if commits.iter().any(|commit| self.brings(commit, Bringing::Change)) {
+            self.hit("guard.revision", argv);
         }
     }
 
@@ -85,7 +108,7 @@ impl Walk<'_> {
             (Some(Value::Output { .. }), Some((first, files))) if first == "cat" && !files.is_empty() => {
                 files.iter().filter(|word| !word.starts_with('-')).map(|file| self.patch(file)).collect()
             }
-            // A person sees them in the history.
+            // Its commits are judged by themselves.
             (Some(Value::Output { .. }), Some((first, _))) if first == "git" => Vec::new(),
             (Some(Value::Output { .. }), _) => vec![Patch::Unknown],
         }

@@ -72,6 +72,8 @@ pub(super) struct Walk<'r> {
     pub(super) stand: Stand,
     /// The disguises that the line has prepared for a command that is forbidden to an agent.
     pub(super) guise: Guise,
+    /// The number of revisions that have been compared.
+    pub(super) compared: u32,
     /// True once the line may have made a link.
     pub(super) links: bool,
     /// True while the input of a command is the names of a whole tree's files.
@@ -117,6 +119,7 @@ impl<'r> Walk<'r> {
             listed: false,
             lookups: 0,
             listings: 0,
+            compared: 0,
             acted: false,
             fed: Vec::new(),
             dotted: false,
