@@ -157,12 +157,7 @@ impl Callback<Error, usize> for Reader<'_> {
                     let begin = self.begin.filter(|_| is_plain).map(|begin| begin + span.start);
                     return read_part((value, begin), true, self.pulse, self.page).err();
                 }
-                Text::Style => {
-                    let urls = css::read(value, self.page);
-                    if self.bytes.get(span.start..span.end) == Some(value) {
-                        self.page.located((self.bytes, span.start..span.end, self.begin), value, &urls);
-                    }
-                }
+                Text::Style => self.sheet(value, span.start..span.end),
                 // Data that is not JSON is text.
                 Text::Data => drop(json::read(value, self.page)),
             },
@@ -214,6 +209,14 @@ impl Reader<'_> {
         *self.unfinished = state.is_some() || self.nest.in_select();
         self.tag = tag;
         state
+    }
+
+    /// Takes the URLs of a style sheet.
+    fn sheet(&mut self, value: &[u8], place: Range<usize>) {
+        let urls = css::read(value, self.page);
+        if self.bytes.get(place.clone()) == Some(value) {
+            self.page.located((self.bytes, place, self.begin), value, &urls);
+        }
     }
 
     /// Takes a text that is the destination of its link as a link, and keeps any other.

@@ -19,7 +19,7 @@ fn site(files: &[(&str, &str)]) -> Site {
 
 /// Repairs the links of the tree; the count of broken ones, and the reason and candidates of each that is left.
 fn repaired(site: &Site) -> (Value, Vec<(String, Value)>) {
-    let ran = site.adapt("intra_repo_link_fixer", "apply", "**/*.md", &json!({"unresolved": "list"}));
+    let ran = site.adapt("intra_repo_link_fixer", "apply", "**/*.{md,html}", &json!({"unresolved": "list"}));
     assert_eq!(ran.code, 0, "{} {}", ran.stdout, ran.stderr);
     let output: Value = serde_json::from_str(&ran.stdout).expect("it is JSON");
     let left = site.findings();

@@ -269,12 +269,12 @@ fn one_changed_line_is_named_with_what_differs() {
     let (replayed, said) = against("looking for links", "looking at links", 4);
     let divergence = &replayed["divergence"];
     assert_eq!((&divergence["position"], &divergence["kind"]), (&json!("1"), &json!("call")));
-    assert_eq!(divergence["script"], json!({"path": "changed.rhai", "line": 26, "column": 8}));
+    assert_eq!(divergence["script"], json!({"path": "changed.rhai", "line": 30, "column": 8}));
     assert_eq!(divergence["expected"]["args"]["label"], "looking for links to the old hosts");
     assert_eq!(divergence["actual"]["args"]["label"], "looking at links to the old hosts");
     for words in [
         "error[diverged]: at position 1, the script asks for `ui.step` with other arguments than the record has",
-        "--> changed.rhai:26:8",
+        "--> changed.rhai:30:8",
         "nrv.ui.step(\"looking at links to the old hosts\");\n   |        ^^^^",
         "-    \"label\": \"looking for links to the old hosts\"\n+    \"label\": \"looking at links to the old hosts\"",
         "after 0 positions",
@@ -293,11 +293,11 @@ fn a_script_that_asks_the_same_agrees() {
 fn another_call_more_fewer_and_another_end_are_told_apart() {
     let metric = "nrv.run.metric(\"links_moved\", output.proposed_changes.link_updates);";
     for (from, to, kind, position, line) in [
-        ("nrv.ui.show(proposal)", "nrv.ui.step(\"x\")", "call", json!("4"), json!(39)),
-        (metric, &format!("{metric} nrv.ui.step(\"x\");"), "longer", json!("8"), json!(45)),
+        ("nrv.ui.show(proposal)", "nrv.ui.step(\"x\")", "call", json!("4"), json!(43)),
+        (metric, &format!("{metric} nrv.ui.step(\"x\");"), "longer", json!("8"), json!(48)),
         (metric, "", "shorter", json!("7"), Value::Null),
         ("moved: output", "gone: output", "end", Value::Null, Value::Null),
-        (metric, &format!("{metric} throw \"no\";"), "end", Value::Null, json!(45)),
+        (metric, &format!("{metric} throw \"no\";"), "end", Value::Null, json!(48)),
     ] {
         let (replayed, said) = against(from, to, 4);
         let divergence = &replayed["divergence"];
@@ -352,7 +352,7 @@ fn a_stricter_policy_names_every_block_with_its_rule_and_line() {
         (&change["was"], &change["would"], &change["call"]),
         (&json!("allow"), &json!("block"), &json!("dta.apply"))
     );
-    assert_eq!(change["script"], json!({"path": "scripts/migrate_links.rhai", "line": 43, "column": 20}));
+    assert_eq!(change["script"], json!({"path": "scripts/migrate_links.rhai", "line": 46, "column": 20}));
     let rule = &change["rules"][0];
     assert_eq!((&rule["gate"], &rule["rule"], &rule["line"]), (&json!("paths"), &json!("paths.deny"), &json!(3)));
     assert_eq!((&budget["rules"][0]["rule"], &budget["rules"][0]["line"]), (&json!("budget.files"), &json!(5)));

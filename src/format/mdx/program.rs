@@ -9,7 +9,7 @@ use oxc_parser::Parser;
 use oxc_span::{GetSpan, SourceType};
 
 /// The limit of bytes that the programs of a page may take to parse; each brace may end an expression, so one is parsed often.
-const MOST: usize = 64 << 20;
+const MOST: usize = 16 << 20;
 /// The limit of open brackets, since the parser for JavaScript calls itself for each.
 const DEEPEST: usize = 100;
 /// The limit of operators in a statement, for the same reason.

@@ -113,6 +113,7 @@ pub(crate) fn propose(
     let ctx = adapter::Context {
         view,
         hidden: Some(&hidden),
+        is_later: false,
         run: Some(id),
         servers: &PolicyServers::new(run, view, id),
         threads: options.threads,

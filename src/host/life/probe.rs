@@ -125,6 +125,7 @@ fn request(context: &Context, run: &RunFolder) -> Result<Request, Error> {
         contents: Contents::Before(run.path().join("packs/none/pre")),
         overlay: Vec::new(),
         hidden: Vec::new(),
+        is_later: false,
         threads: 1,
         source: None,
         path: String::new(),

@@ -41,6 +41,8 @@ pub struct Context<'a> {
     pub view: View<'a>,
     /// The files that the policy lets nobody look at, beside those of a target; none if it is not known.
     pub hidden: Option<&'a Hidden>,
+    /// True if other files may have changed since the run.
+    pub is_later: bool,
     /// The run, if there is one. Its recovery removes private folders that are named after it.
     pub run: Option<&'a str>,
     /// The number of threads that it may use; the result does not depend on it.
@@ -62,6 +64,7 @@ impl<'a> Context<'a> {
         Context {
             view,
             hidden: None,
+            is_later: false,
             run: None,
             threads,
             cancel,

@@ -80,6 +80,9 @@ pub struct Request {
     /// Globs of the files that nobody may look at, beside those of the target: `paths.read_deny`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<String>,
+    /// True for a verification after the run, when other files may have changed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_later: bool,
     /// The number of threads that it may use.
     pub threads: usize,
     /// The source of the adapter, if a user wrote it.
@@ -220,6 +223,7 @@ pub fn verify(adapter: &dyn Adapter, request: &Request) -> Report {
         let ctx = Context {
             run,
             hidden: Some(&hidden),
+            is_later: request.is_later,
             renames: &renames,
             ..Context::of_tree(view, request.threads, &cancel)
         };

@@ -20,6 +20,7 @@ pub(crate) fn answer(tool: &str, request: &jsonl::Request) -> Result<jsonl::Answ
     let ctx = Context {
         view: View::new(&workspace, &overlay),
         hidden: None,
+        is_later: false,
         run: None,
         threads: 1,
         cancel: &cancel,

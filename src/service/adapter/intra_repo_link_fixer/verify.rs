@@ -70,7 +70,8 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
         files.extend(taken.map(|taken| (path, taken)));
     }
     total.failures.extend(compare_settings(&sites, files.keys(), evidence));
-    let tree = Tree::new(ctx, (&params, &sites, entries), files, &pulse);
+    let mut tree = Tree::new(ctx, (&params, &sites, entries), files, &pulse);
+    tree.skipped = skipped.iter().map(|skipped| skipped.path.as_str().to_owned()).collect();
     let is_changed = tree.files.values().any(|read| read.before.is_some());
     let reasons = if is_changed { Some(Reasons::new(&tree)?) } else { None };
     let items: Vec<(&RepoPath, &Read)> = tree.files.iter().collect();

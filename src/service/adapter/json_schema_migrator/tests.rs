@@ -96,6 +96,7 @@ impl Recorded {
             },
             overlay: Vec::new(),
             hidden: Vec::new(),
+            is_later: false,
             threads: 2,
         };
         Recorded { tree, run, request }

@@ -18,7 +18,10 @@ use base::{
     path::RepoPath,
     text::counted,
 };
-use system::{git::Tracked, workspace};
+use system::{
+    git::Tracked,
+    workspace::{self, Globs},
+};
 
 /// Larger files are not read, in bytes.
 const LARGEST: u64 = 64 << 20;
@@ -198,7 +201,13 @@ pub(super) fn outside(
     sight: &Sight<'_>,
     is_surveyed: impl Fn(&RepoPath) -> bool,
 ) -> Result<Places, Error> {
-    let whole = whole(ctx)?;
+    let whole = match whole(ctx) {
+        // A repository that can't be read tells of no further files.
+        Err(error) if error.code() == Code::DirtyTree => {
+            Whole { paths: ctx.view.list(&Globs::parse(&["**/*"])?, ctx.threads)?.paths, ..Whole::default() }
+        }
+        whole => whole?,
+    };
     let paths: Vec<&RepoPath> = whole.paths.iter().filter(|path| !is_surveyed(path)).collect();
     let found = workspace::parallel_map(ctx.threads, &paths, |path| {
         deadline.check(ctx)?;

@@ -183,6 +183,7 @@ impl Recorded {
             },
             overlay: Vec::new(),
             hidden: Vec::new(),
+            is_later: false,
             threads: 2,
             source: None,
             path: String::new(),

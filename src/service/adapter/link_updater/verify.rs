@@ -69,7 +69,7 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
     watch.elsewhere(ctx, evidence.baseline, &pulse)?.into_iter().for_each(|seen| old_hosts.add(seen));
     let mut counts = total.counts(evidence);
     counts.extend(old_hosts.counts());
-    let remarks = old_hosts.compare(evidence.baseline, &mut failures);
+    let remarks = old_hosts.compare(evidence.baseline, ctx.is_later, &mut failures);
     Ok(Measured {
         checks: vec![NOTHING_ELSE_CHANGED, COUNTS_MATCH, TARGETS_MATCH, LINKS_TO_UPDATE_ZERO, OLD_HOSTS_LISTED],
         failures,

@@ -245,11 +245,22 @@ impl Reasons {
                 _ => return Ok(Err(format!("its old path may mean another file by `{}`", Kind::Of(repair).name()))),
             }
         }
+        self.by_name(tree, (file, old, is_of_url), (&texts, &here), hit)
+    }
+
+    /// `name`, if no other thing tells of the target of a path.
+    fn by_name(
+        &self,
+        tree: &Tree<'_>,
+        (file, old, is_of_url): (&RepoPath, &Local, bool),
+        (texts, here): (&[String], &[String]),
+        hit: &Hit,
+    ) -> Result<Result<Repair, String>, Error> {
         let told = |why: String| match &self.remark {
             Some(remark) => format!("{why}; of the history {remark}"),
             None => why,
         };
-        let places = [here.clone(), self.at_origins(file, &texts)].concat();
+        let places = [here.to_vec(), self.at_origins(file, texts)].concat();
         let others = places.iter().flat_map(|place| tree.spellings(place)).filter_map(|path| self.apart.get(&path));
         if others.flatten().any(|other| is_goal(hit, other)) {
             return Ok(Err("its new target existed beside the old one".to_owned()));
@@ -260,7 +271,7 @@ impl Reasons {
             false if root::are_apart(tree, file, &hit.path, &old.paths) => {
                 Ok(Err("its new target is of another documentation".to_owned()))
             }
-            false => Ok(self.name(tree, &texts, hit).map_err(told)),
+            false => Ok(self.name(tree, texts, hit).map_err(told)),
         }
     }
 

@@ -90,6 +90,8 @@ pub(super) struct Tree<'a> {
     pub(super) sites: &'a Sites,
     pub(super) files: BTreeMap<RepoPath, Read>,
     pub(super) pulse: Steady<'a>,
+    /// Files that the record lists as skipped: the other reader may not know the anchors of a page of MDX among them.
+    pub(super) skipped: BTreeSet<String>,
     /// Files and links that git does not ignore.
     pub(super) entries: BTreeSet<String>,
     /// Files that git tracks and that a sparse checkout left out.
@@ -116,7 +118,22 @@ impl<'a> Tree<'a> {
         let Entries { files: paths, links, left_out, submodules } = entries;
         let entries = paths.into_iter().chain(links).collect();
         let (kinds, others) = (Mutex::default(), Mutex::default());
-        Tree { ctx, params, sites, files, pulse, entries, left_out, submodules, ignored, configured, kinds, others }
+        let skipped = BTreeSet::new();
+        Tree {
+            ctx,
+            params,
+            sites,
+            files,
+            pulse,
+            skipped,
+            entries,
+            left_out,
+            submodules,
+            ignored,
+            configured,
+            kinds,
+            others,
+        }
     }
 
     /// Judges a destination in a file.
@@ -364,7 +381,11 @@ impl<'a> Tree<'a> {
             let content = self.ctx.view.read_within(&path, LONGEST).ok().flatten();
             let content = content.filter(|content| std::str::from_utf8(&content.bytes).is_ok());
             let document = match (content, Format::of(&path)) {
-                (Some(content), Some(format)) => Some(format.read(&content.bytes, manner)?),
+                (Some(content), Some(format)) => {
+                    let mut document = format.read(&content.bytes, manner)?;
+                    document.is_open |= format == Format::Mdx && self.skipped.contains(page);
+                    Some(document)
+                }
                 (_, _) => None,
             };
             others.insert(page.to_owned(), document);
