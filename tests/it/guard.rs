@@ -1,5 +1,4 @@
 //! The guard of a coding agent against commands whose words do not tell the files: copies, archives, links, and commits.
-#![expect(clippy::disallowed_methods, reason = "tests make links")]
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use serde_json::{Value, json};

@@ -470,11 +470,7 @@ fn sorted(commits: &BTreeMap<ObjectId, Commit>) -> Vec<(ObjectId, ObjectId)> {
 
 /// The places of the fates that are some, with the evidence.
 fn places_of(fates: &[Fate], trace: Trace) -> Vec<(&BString, Trace)> {
-    let place = |fate| match fate {
-        &Fate::At(ref path) => Some((path, trace)),
-        &Fate::Gone(_) => None,
-    };
-    fates.iter().filter_map(place).collect()
+    fates.iter().filter_map(|fate| if let Fate::At(path) = fate { Some((path, trace)) } else { None }).collect()
 }
 
 /// True for a folder without entries.

@@ -75,6 +75,7 @@ fn text(path: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&plain_file::all(&file, TEXT).ok()?).into_owned())
 }
 
+#[expect(clippy::disallowed_methods, reason = "the line is judged by the environment of the agent's shell")]
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| value.starts_with('/'))
 }

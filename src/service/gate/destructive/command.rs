@@ -14,6 +14,9 @@ pub enum Command<'a> {
     Line(&'a str),
 }
 
+/// Compares the guarded files of a commit that git brings into a folder; none if the commit is not known.
+pub(super) type Revision = fn(&str, &str, Bringing, &dyn Fn(&str) -> bool) -> Option<Vec<String>>;
+
 /// The looks at the disk that a gate takes, each bounded. A gate without them judges by words alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Disk {
@@ -30,7 +33,7 @@ pub struct Disk {
     pub variable: fn(&str) -> Option<String>,
     /// The paths below a folder that a revision of git would change there, among those that a function wants; none if they can't
     /// be told.
-    pub revision: fn(&str, &str, Bringing, &dyn Fn(&str) -> bool) -> Option<Vec<String>>,
+    pub revision: Revision,
 }
 
 #[cfg(test)]

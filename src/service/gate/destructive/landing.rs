@@ -87,12 +87,12 @@ impl Walk<'_> {
     pub(super) fn located(&self, word: &str, disk: Disk) -> Option<String> {
         let root = self.stand.root.as_deref()?;
         let word = word.trim_matches('"');
-        let path = self.whole(&self.from_home(word, disk))?;
+        let path = self.whole(&self.at_home(word, disk))?;
         (!is_open(&path)).then(|| (disk.real)(root, &path)).flatten()
     }
 
     /// A word with the home that it, or the folder of the command, begins with.
-    fn from_home(&self, word: &str, disk: Disk) -> String {
+    fn at_home(&self, word: &str, disk: Disk) -> String {
         let relative = !word.starts_with(['/', '~', '$', '`']);
         let folder = self.folder().filter(|_| relative).and_then(|folder| expand_home(folder, disk));
         match folder {
@@ -248,7 +248,7 @@ impl Walk<'_> {
     /// The paths for which a pattern stands; none if only the run tells them.
     fn matching(&mut self, word: &str, disk: Disk) -> Option<Vec<String>> {
         let word = word.trim_matches('"');
-        let path = self.whole(&self.from_home(word, disk))?;
+        let path = self.whole(&self.at_home(word, disk))?;
         if path.contains(['[', '{', '$', '`', '(']) {
             return None;
         }
