@@ -184,7 +184,10 @@ impl<'a> Tree<'a> {
         let last = local.written.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         if hits.is_empty() && !last.contains('.') {
             // URLs of pages are in lower case.
-            for path in self.entries.iter().filter(|path| all.contains(&path.to_lowercase())) {
+            let folders = self.entries.iter().flat_map(|path| path.match_indices('/').map(|(at, _)| &path[..at]));
+            let alike = folders.chain(self.entries.iter().map(String::as_str));
+            let alike: BTreeSet<&str> = alike.filter(|path| all.contains(&path.to_lowercase())).collect();
+            for path in alike {
                 hits.extend(self.at(path, false)?);
             }
         }
