@@ -210,4 +210,13 @@ fn a_link_by_the_address_of_a_page_is_right_or_left_alone() {
     site.commit();
     assert_eq!(repaired(&site), (json!(1), Vec::new()));
     assert_eq!(String::from_utf8_lossy(&site.read("docs/a.md")), "<img src=\"pictures/x.png\">\n");
+    // The new path leads there from the file, and not from the address of the page.
+    let site = site_of_astro("[x](.\\news\\x.png)\n");
+    assert_eq!(repaired(&site), (json!(1), Vec::new()));
+    assert_eq!(String::from_utf8_lossy(&site.read("src/content/docs/news.md")), "[x](news/x.png)\n");
+}
+
+fn site_of_astro(page: &str) -> Site {
+    let picture = ("src/content/docs/news/x.png", "a picture\n");
+    site(&[("astro.config.mjs", "export default {}\n"), picture, ("src/content/docs/news.md", page)])
 }

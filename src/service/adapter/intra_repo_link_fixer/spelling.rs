@@ -96,7 +96,8 @@ fn path(rules: &Rules<'_>, file: &str, (old, target): (&Reference, &Target), pla
     spellings.retain(|spelling| spelling.starts_with('/') == old_path.starts_with('/'));
     let mut urls = spellings.iter().map(|spelling| place.encoded(spelling, encodes_letters(old.path()), "#?"));
     let is_local = |url: &str| Reference::parse(url, !rules.params.site_root.is_empty()).is_some();
-    urls.find(|url| rules.target(file, (url, old.is_by_address)).as_ref() == Some(target) && is_local(url))
+    // The new path leads there from the file, also where its site reads it from another address.
+    urls.find(|url| rules.target(file, (url, false)).as_ref() == Some(target) && is_local(url))
 }
 
 /// The target's path as links may end in it: as the old one did, then in full.

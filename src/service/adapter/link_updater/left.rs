@@ -39,7 +39,7 @@ pub(super) const NO_LINK: &str = "the old host stands here, and not in a link th
 pub(super) const SKIPPED: &str = "the old host stands here, and the file can't be read as its format";
 const OUTSIDE: &str = "the old host stands here, and the target leaves the file out";
 
-/// The part of a reason that tells of a file that was not searched.
+/// The end of the reason for a file that was not searched.
 const MAY_HOLD: &str = "may hold the old host";
 
 /// The longest user and scheme before a host that are looked at, in bytes.

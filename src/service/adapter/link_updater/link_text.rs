@@ -67,7 +67,7 @@ pub(super) fn of_html(bytes: &[u8], value: &Range<usize>, url: &[u8]) -> Option<
 /// The number of places before an attribute at which its tag may begin.
 const STARTS: usize = 8;
 
-/// The end of the start tag of an `a` element whose `href` has that value; none if there is no such tag.
+/// The byte behind the start tag of the link to a destination; none without such a tag.
 fn end_of_tag(bytes: &[u8], start: usize, value: &Range<usize>) -> Option<usize> {
     let name = bytes.get(start + 1..start + 3)?;
     let is_space = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\x0C' | b'\r' | b' ');

@@ -56,7 +56,7 @@ impl Disk {
 pub enum Listed {
     /// Their names.
     Folder(Vec<String>),
-    /// It is no folder.
+    /// The path of another thing than a folder.
     File,
     /// Nothing is there.
     Missing,

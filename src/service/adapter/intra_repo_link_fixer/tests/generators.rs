@@ -76,7 +76,7 @@ fn docusaurus() {
     agree(Dialect::Docusaurus, 90);
 }
 
-/// Docusaurus reads its pages as MDX, whatever their names end in.
+/// Docusaurus reads pages of every extension as MDX.
 #[test]
 fn docusaurus_as_mdx() {
     let pages: Vec<Rendered> = cases("headings/docusaurus");

@@ -248,7 +248,7 @@ impl Reasons {
         self.by_name(tree, (file, old, is_of_url), (&texts, &here), hit)
     }
 
-    /// `name`, if no other thing tells of the target of a path.
+    /// `name`, if the new target is the only file with the old name.
     fn by_name(
         &self,
         tree: &Tree<'_>,

@@ -105,7 +105,7 @@ fn files_of_the_target_are_searched_beside_their_links() {
     );
 }
 
-/// Lines of a file that is no page, in which the old host stands or does not.
+/// Lines of a text file with the old host, and without it.
 #[track_caller]
 fn lines(found: &[&str], others: &[&str]) {
     let text: String = found.iter().chain(others).map(|line| format!("{line}\n")).collect();

@@ -130,7 +130,7 @@ impl Aim {
         self.0.values().any(of)
     }
 
-    /// True for a URL at an old origin that is no new one.
+    /// True for a URL at an old origin. An origin that is new too does not count.
     pub(super) fn abandons(&self, url: &Url) -> bool {
         let origin = origin(url);
         self.0.contains_key(&origin) && self.0.values().all(|goal| goal.origin != origin)
@@ -239,7 +239,7 @@ fn path_of(origin: &str, path: &str) -> String {
     Url::parse(&format!("{origin}{path}")).map(|url| url.path().to_owned()).unwrap_or_default()
 }
 
-/// The origin of a URL. The dot of the root zone, which may end a name, is no part of it.
+/// The origin of a URL. It leaves out the final dot of a host.
 fn origin(url: &Url) -> String {
     let rooted = match url.origin() {
         Origin::Tuple(scheme, Host::Domain(mut name), port) if name.len() > 1 && name.ends_with('.') => {
