@@ -261,7 +261,8 @@ fn a_pipe_in_place_of_a_file_of_git_is_named_and_not_read() {
     fs::remove_file(site.path(".git/index")).expect("it is there");
     pipe(&site.path(".git/index"));
     site.migrate(&[]).exits(5).says("`--allow-dirty`");
-    site.migrate(&["--allow-dirty", "--dry-run"]).exits(0);
+    let ran = site.migrate(&["--allow-dirty", "--dry-run"]).exits(0);
+    assert!(ran.stdout.contains("Git's index can't be read"), "{}", ran.stdout);
     let site = Site::new(2);
     fs::create_dir_all(site.path("site/own/.git")).expect("a folder");
     pipe(&site.path("site/own/.git/HEAD"));

@@ -55,6 +55,8 @@ pub(super) struct Seen {
     findings: Vec<Finding>,
     files: u64,
     lines: u64,
+    /// True if Git's index can't be read, so that tracked files may be out of sight.
+    is_blind: bool,
 }
 
 impl<'a> Watch<'a> {
@@ -90,11 +92,11 @@ impl<'a> Watch<'a> {
             ctx.view.list(&Globs::parse(&["**"])?, ctx.threads)?.paths.into_iter().collect();
         let (mut left_out, mut repositories) = (Vec::new(), Vec::new());
         let tracked = match git::tracked(ctx.view.workspace().root()) {
-            // A repository that can't be read tells of no further files.
-            Err(error) if error.code() == Code::DirtyTree => Vec::new(),
-            tracked => tracked?,
+            Err(error) if error.code() == Code::DirtyTree => None,
+            tracked => Some(tracked?),
         };
-        for (name, tracked) in tracked {
+        let is_blind = tracked.is_none();
+        for (name, tracked) in tracked.unwrap_or_default() {
             let path = RepoPath::parse(&name)?;
             if path.components().any(protected::is_hidden_folder) {
                 continue;
@@ -118,6 +120,7 @@ impl<'a> Watch<'a> {
             Ok::<_, Error>(self.read(ctx, path))
         });
         let mut seen = seen.into_iter().collect::<Result<Vec<_>, _>>()?;
+        seen.push(Seen { is_blind, ..Seen::default() });
         seen.extend(repositories.iter().map(|path| Seen::unread(path, "its repository is not checked out and")));
         if let Some(first) = left_out.first() {
             seen.push(Seen::unread(
@@ -254,11 +257,17 @@ impl Seen {
         self.findings.extend(other.findings);
         self.files += other.files;
         self.lines += other.lines;
+        self.is_blind |= other.is_blind;
     }
 
     fn one(path: &RepoPath, line: Option<u64>, (place, kind, reason): (String, &str, String)) -> Self {
         let (path, kind) = (path.clone(), kind.to_owned());
-        Seen { findings: vec![Finding { path, line, place, kind, reason, candidates: Vec::new() }], files: 1, lines: 1 }
+        Seen {
+            findings: vec![Finding { path, line, place, kind, reason, candidates: Vec::new() }],
+            files: 1,
+            lines: 1,
+            ..Seen::default()
+        }
     }
 
     fn unread(path: &RepoPath, why: &str) -> Self {
@@ -315,8 +324,9 @@ impl Seen {
         let (files, lines) = (counted(self.files, "file"), counted(self.lines, "line"));
         let left = format!("the old host still stands in {files} ({lines}), outside of links that move");
         let changed = format!("{} with the old host changed after the proposal", counted(gone, "place"));
-        let both = [(self.lines > 0).then_some(left), (gone > 0).then_some(changed)];
-        both.into_iter().flatten().collect()
+        let blind = "Git's index can't be read, so files that it ignores or left out were not searched".to_owned();
+        let all = [(self.lines > 0).then_some(left), (gone > 0).then_some(changed), self.is_blind.then_some(blind)];
+        all.into_iter().flatten().collect()
     }
 }
 
