@@ -84,10 +84,13 @@ impl Reader<'_> {
         let at = revision.find(['~', '^']).unwrap_or(revision.len());
         let (name, mut steps) = revision.split_at(at);
         let mut id = self.named(name)?;
-        while let Some(step) = steps.chars().next() {
-            let digits: String = steps[1..].chars().take_while(char::is_ascii_digit).collect();
+        let mut rest = steps.chars();
+        while let Some(step) = rest.next() {
+            steps = rest.as_str();
+            let (digits, after) =
+                steps.split_at(steps.len() - steps.trim_start_matches(|c: char| c.is_ascii_digit()).len());
             let count = if digits.is_empty() { 1 } else { digits.parse::<usize>().ok()? };
-            steps = &steps[1 + digits.len()..];
+            rest = after.chars();
             match step {
                 '~' => {
                     for _ in 0..count.min(MOST_COMMITS) {
@@ -107,7 +110,7 @@ impl Reader<'_> {
             "@" | "HEAD" => return Some(self.repository.head_id().ok()?.detach()),
             "-" => return self.before("@{-1}"),
             // Its usual branch, since no configuration is read.
-            "@{u}" => {
+            "@{u}" | "@{upstream}" => {
                 let branch = self.repository.head_name().ok()??;
                 return self.named(&format!("origin/{}", branch.shorten()));
             }
@@ -146,7 +149,9 @@ impl Reader<'_> {
     fn logged(&self, name: &str, place: usize) -> Option<ObjectId> {
         let name = match name {
             "stash" => "refs/stash".to_owned(),
-            "" => "HEAD".to_owned(),
+            "HEAD" => "HEAD".to_owned(),
+            "" => self.repository.head_name().ok()??.as_bstr().to_string(),
+            name if name.starts_with("refs/") => name.to_owned(),
             name => format!("refs/heads/{name}"),
         };
         let log = self.read(&format!("logs/{name}"))?;

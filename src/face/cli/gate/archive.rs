@@ -17,33 +17,80 @@ const UNPACKED: u64 = 64 << 20;
 /// The most bytes of the end of a zip file that are searched for its directory, and of the directory.
 const TAIL: u64 = 1 << 20;
 
+/// The most bytes of a name or an extension of a header.
+const HEADER: u64 = 64 << 10;
+
 /// The names in an archive. None for links in it, since they may lead elsewhere, and for what can't be read within the bounds.
-pub(super) fn members(mut file: &File) -> Option<Vec<String>> {
+pub(super) fn members(mut file: &File, is_over: fn() -> bool) -> Option<Vec<String>> {
     let mut head = [0; 4];
     file.read_exact(&mut head).ok()?;
     file.seek(SeekFrom::Start(0)).ok()?;
     match head {
-        [b'P', b'K', ..] => of_zip(file),
+        [b'P', b'K', 3, 4] | [b'P', b'K', 5, 6] => of_zip(file),
         [0x1f, 0x8b, ..] => {
-            of_tar(Archive::new(MultiGzDecoder::new(io::BufReader::new(file)).take(UNPACKED)).entries())
+            let unpacked = Bounded { inner: MultiGzDecoder::new(io::BufReader::new(file)), left: UNPACKED };
+            of_tar(Archive::new(unpacked).entries(), is_over)
         }
-        _ => of_tar(Archive::new(file).entries_with_seek()),
+        _ => of_tar(Archive::new(file).entries_with_seek(), is_over),
     }
 }
 
-fn of_tar<'a, R: Read + 'a>(entries: io::Result<tar::Entries<'a, R>>) -> Option<Vec<String>> {
-    let mut found = Vec::new();
-    for entry in entries.ok()? {
-        let entry = entry.ok()?;
-        let is_told =
-            matches!(entry.header().entry_type(), EntryType::Regular | EntryType::Directory | EntryType::XGlobalHeader);
-        if !is_told || found.len() >= NAMES {
+/// A stream that fails behind a number of bytes, instead of ending there.
+struct Bounded<R> {
+    inner: R,
+    left: u64,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.left = self.left.checked_sub(count as u64).ok_or_else(|| io::Error::other("the archive is too large"))?;
+        Ok(count)
+    }
+}
+
+fn of_tar<'a, R: Read + 'a>(entries: io::Result<tar::Entries<'a, R>>, is_over: fn() -> bool) -> Option<Vec<String>> {
+    let (mut found, mut long) = (Vec::new(), None);
+    // Raw entries, since the library reads long names without a bound.
+    for entry in entries.ok()?.raw(true) {
+        let mut entry = entry.ok()?;
+        let kind = entry.header().entry_type();
+        if found.len() >= NAMES || is_over() {
             return None;
         }
-        found.push(String::from_utf8_lossy(&entry.path_bytes()).into_owned());
+        match kind {
+            EntryType::XGlobalHeader => {}
+            EntryType::GNULongName | EntryType::XHeader => {
+                let mut text = Vec::new();
+                entry.by_ref().take(HEADER + 1).read_to_end(&mut text).ok()?;
+                if text.len() as u64 > HEADER {
+                    return None;
+                }
+                long = if kind == EntryType::XHeader { of_extension(&text)?.or(long) } else { Some(text) };
+            }
+            EntryType::Regular | EntryType::Directory => {
+                let name = long.take().unwrap_or_else(|| entry.path_bytes().into_owned());
+                found.push(String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned());
+            }
+            _ => return None,
+        }
     }
     // Anything that is no archive has no entries.
     (!found.is_empty()).then_some(found)
+}
+
+/// The name in the extension of a header, if it has one; none for an extension that may have it in another form.
+fn of_extension(text: &[u8]) -> Option<Option<Vec<u8>>> {
+    let mut name = None;
+    for extension in tar::PaxExtensions::new(text) {
+        let extension = extension.ok()?;
+        match extension.key().ok()? {
+            "path" => name = Some(extension.value_bytes().to_vec()),
+            key if key.starts_with("GNU.") => return None,
+            _ => {}
+        }
+    }
+    Some(name)
 }
 
 fn of_zip(mut file: &File) -> Option<Vec<String>> {
@@ -104,7 +151,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
         file.seek(SeekFrom::Start(0)).unwrap();
-        members(&file)
+        members(&file, || false)
     }
 
     #[test]
@@ -118,6 +165,23 @@ mod tests {
         let mut header = tar::Header::new_gnu();
         header.set_size(3);
         builder.append_data(&mut header, "nrv.toml", &b"a=1"[..]).unwrap();
-        assert_eq!(of(&builder.into_inner().unwrap()), names(&["nrv.toml"]));
+        let long = format!("{}/nrv.toml", "folder/".repeat(40));
+        builder.append_data(&mut header.clone(), &long, &b"a=1"[..]).unwrap();
+        let whole = builder.into_inner().unwrap();
+        assert_eq!(of(&whole), names(&["nrv.toml", &long]));
+        let mut extended = tar::Builder::new(Vec::new());
+        extended.append_pax_extensions([("path", &b".claude/x"[..])]).unwrap();
+        extended.append_data(&mut header, "y", &b"a=1"[..]).unwrap();
+        assert_eq!(of(&extended.into_inner().unwrap()), names(&[".claude/x"]));
+        // A long name of 1 MiB, and an archive that goes on behind the bound.
+        let mut hostile = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(EntryType::GNULongName);
+        header.set_size(1 << 20);
+        hostile.append_data(&mut header, "x", io::repeat(b'a').take(1 << 20)).unwrap();
+        assert_eq!(of(&hostile.into_inner().unwrap()), None);
+        let mut bounded = Bounded { inner: io::repeat(0).take(5), left: 4 };
+        assert!(bounded.read_to_end(&mut Vec::new()).is_err());
+        assert_eq!(of(b"PKGBUILD is no zip file"), None);
     }
 }

@@ -64,7 +64,7 @@ fn members(path: &str) -> Option<Vec<String>> {
     if is_over() {
         return None;
     }
-    archive::members(&plain_file::open(Path::new(path)).ok()?)
+    archive::members(&plain_file::open(Path::new(path)).ok()?, is_over)
 }
 
 fn text(path: &str) -> Option<String> {

@@ -24,6 +24,8 @@ pub(super) struct Brought {
 pub(super) enum Source {
     /// One thing, or those that a pattern matches, under their own names.
     Entry(String),
+    /// One thing from elsewhere, by the path under which it arrives.
+    Named(String),
     /// The contents of a folder.
     Contents(String),
     /// The members of an archive, and the number of folders that are cut off their names.
@@ -88,7 +90,9 @@ const FETCHERS: &[(&str, &[&str], &[&str])] = &[
     ("kubectl", &["cp"], &["*"]),
     ("podman", &["cp"], &["*"]),
     ("rclone", &["copy"], &["*"]),
+    ("rclone", &["copyto"], &["*"]),
     ("rclone", &["move"], &["*"]),
+    ("rclone", &["moveto"], &["*"]),
     ("rclone", &["sync"], &["*"]),
     ("s3cmd", &["get"], &["*"]),
     ("s3cmd", &["sync"], &["*"]),
@@ -137,21 +141,32 @@ fn copied(name: &str, deep: &[&str], arguments: &Arguments<'_>) -> Option<Brough
         (None, _) => return None,
     };
     let is_deep = deep == ["*"] || given(deep);
+    let keeps_path = match name {
+        "cp" | "gcp" => given(&["--parents"]),
+        "rsync" => given(&["-R", "--relative"]),
+        _ => false,
+    };
     let source = |path: &&str| {
         let last = last_name(path);
+        if keeps_path {
+            let kept = path.rsplit("/./").next().unwrap_or_default().trim_start_matches('/');
+            let is_plain = !is_open(kept) && !kept.split('/').any(|name| matches!(name, "" | "." | ".."));
+            return if is_plain { Source::Named(kept.to_owned()) } else { Source::Unknown };
+        }
         let is_remote =
             matches!(name, "rsync" | "scp") && path.split('/').next().is_some_and(|host| host.contains(':'));
         let pours = POURERS.contains(&name) || name == "rsync" && path.ends_with('/');
         match last {
             _ if is_remote && (pours || is_open(last) || matches!(last, "." | ".." | "")) => Source::Unknown,
             _ if is_remote && name == "rsync" && is_deep => Source::Unknown,
+            _ if is_remote => Source::Named(last.rsplit(':').next().unwrap_or_default().to_owned()),
             "." | ".." | "" => Source::Contents((*path).to_owned()),
             _ if pours => Source::Contents((*path).to_owned()),
             _ => Source::Entry((*path).to_owned()),
         }
     };
     let mut from: Vec<Source> = from.iter().map(source).collect();
-    if from.is_empty() {
+    if from.is_empty() || name == "rsync" && arguments.values("--files-from").next().is_some() {
         from.push(Source::Unknown);
     }
     // `cp x/$f $f` keeps the name.
@@ -256,16 +271,27 @@ fn unpacked_by_tar(argv: &[String]) -> Option<Brought> {
     let value = |options: [&'static str; 2]| options.into_iter().flat_map(|option| arguments.values(option)).last();
     // Each folder is entered from the one before.
     let folders = arguments.values("-C").chain(arguments.values("--directory"));
-    let folder = folder.into_iter().chain(folders).fold(".".to_owned(), |at, next| place::below(&at, next));
+    let folders = folder.into_iter().chain(folders).chain(arguments.values("--one-top-level"));
+    let folder = folders.fold(".".to_owned(), |at, next| place::below(&at, next));
     let archive = value(["-f", "--file"]).or(archive).filter(|path| *path != "-" && !is_open(path));
     let strip = value(["--strip-components", "--strip"]);
-    let renames = given(&["--transform", "--xform", "-s", "-P", "--absolute-names", "-T", "--files-from"])
-        || letters.contains(['P', 's', 'T']);
+    // Behind the end of an archive there may be another one.
+    let renames = given(&[
+        "--transform",
+        "--xform",
+        "-s",
+        "-P",
+        "--absolute-names",
+        "-T",
+        "--files-from",
+        "-i",
+        "--ignore-zeros",
+    ]) || letters.contains(['P', 's', 'T', 'i']);
     let is_plain = |member: &&str| !is_open(member) && !member.split('/').any(|name| matches!(name, "." | ".."));
     let members = &arguments.operands;
     let chosen = !members.is_empty() && members.iter().all(|member| is_plain(&member.trim_start_matches("./")));
     if chosen && strip.is_none() && !renames {
-        let from = members.iter().map(|member| Source::Entry((*member).to_owned())).collect();
+        let from = members.iter().map(|member| Source::Named(member.trim_start_matches("./").to_owned())).collect();
         return Some(Brought { from, ..from_archive(&folder, Source::Unknown) });
     }
     let strip = strip.map_or(Some(0), |count| count.parse().ok());
@@ -307,7 +333,7 @@ fn fetched(argv: &[String], words: &[&str], options: &[&str]) -> Option<Brought>
         .filter(|_| options == ["*"] && operands.len() == 2 && words.last() == Some(&"cp"));
     let name = single.and_then(|path| path.trim_end_matches('/').rsplit(['/', ':']).next());
     let source = match name {
-        Some(name) if !is_open(name) && !matches!(name, "" | "." | "..") => Source::Entry(name.to_owned()),
+        Some(name) if !is_open(name) && !matches!(name, "" | "." | "..") => Source::Named(name.to_owned()),
         _ => Source::Unknown,
     };
     Some(from_archive(folder, source))
@@ -460,12 +486,18 @@ mod tests {
             ("tar xfC a.tar d", "d", Source::Archive("a.tar".to_owned(), 0)),
             ("tar --strip-components=1 -xzf a.tgz -C d", "d", Source::Archive("a.tgz".to_owned(), 1)),
             ("tar -xC d", "d", Source::Unknown),
-            ("tar xf a.tar b", ".", Source::Entry("b".to_owned())),
+            ("tar xf a.tar b", ".", Source::Named("b".to_owned())),
+            ("tar xf a.tar --one-top-level=d", "d", Source::Archive("a.tar".to_owned(), 0)),
+            ("tar xif a.tar", ".", Source::Unknown),
+            ("cp --parents x/y d", "d", Source::Named("x/y".to_owned())),
+            ("rsync -aR s/./x/y d", "d", Source::Named("x/y".to_owned())),
+            ("scp host:a/x d", "d", Source::Named("x".to_owned())),
+            ("rclone copyto r:a/x d", "d", Source::Unknown),
             ("unzip -q a.zip -d d", "d", Source::Archive("a.zip".to_owned(), 0)),
             ("7z x a.7z -od", "d", Source::Archive("a.7z".to_owned(), 0)),
             ("cpio -idm -D d", "d", Source::Unknown),
             ("docker cp web:/app/. d", "d", Source::Unknown),
-            ("docker cp web:/app/x d", "d", Source::Entry("x".to_owned())),
+            ("docker cp web:/app/x d", "d", Source::Named("x".to_owned())),
             ("cp -t d", "d", Source::Unknown),
         ] {
             let found = of(line).unwrap_or_else(|| panic!("{line}"));

@@ -86,7 +86,7 @@ impl Walk<'_> {
         if matches!(name, "mv" | "gmv" | "move-item") {
             let from = |source| match source {
                 Source::Entry(path) | Source::Contents(path) => Some(path),
-                Source::Archive(..) | Source::Unknown => None,
+                Source::Archive(..) | Source::Named(_) | Source::Unknown => None,
             };
             let from: Vec<String> = brought.from.into_iter().filter_map(from).collect();
             self.moves_above(&from, argv);

@@ -61,6 +61,8 @@ impl Walk<'_> {
             let one = match source {
                 Source::Unknown => Arrival::Unknown,
                 Source::Archive(path, strip) => self.members(path, *strip, &into, disk),
+                Source::Named(name) if is_folder => self.named(&format!("{}/{name}", into.trim_end_matches('/')), way),
+                Source::Named(_) => self.named(&into, way),
                 Source::Contents(path) => self.contents(path, &into, way),
                 Source::Entry(path) if is_folder => self.entry(path, &into, way),
                 Source::Entry(path) => self.renamed_to(path, &into, way),
@@ -163,6 +165,15 @@ impl Walk<'_> {
             arrival = arrival.max(self.merge(from, &there, way, 0));
         }
         arrival
+    }
+
+    /// A thing that is not on the disk, at the path where it arrives. As a folder it may bring anything.
+    fn named(&self, there: &str, way: Way) -> Arrival {
+        match self.arrives(there, way) {
+            Some(id) => Arrival::Guarded(id),
+            None if self.is_on_the_way(there, way.disk) => Arrival::Unknown,
+            None => Arrival::Harmless,
+        }
     }
 
     fn contents(&mut self, path: &str, into: &str, way: Way) -> Arrival {

@@ -1,8 +1,12 @@
-//! Detects destructive commands, from the command line alone.
+//! Detects destructive commands, from the command line and the looks at the disk that the caller passes in ([`Disk`]).
 //!
 //! The line is parsed like a shell's; programs that run other programs are followed; the final commands are checked against
-//! [`Rules`]. Nothing is run, read or looked up here. Quoted data is data: only executed words count. An unparsable line is
+//! [`Rules`]. Nothing is run. Quoted data is data: only executed words count. An unparsable line is
 //! reported as such, and is never harmless.
+//!
+//! The guard of an agent has parts of its own: `acts` lists the commands of nrv that only a person may start. `brought` finds the
+//! folder into which a copy or an archive brings files, and `landing` judges their names there. `patched` reads patches, and
+//! `revisions` compares commits. The command line looks at the disk for them, in `face/cli/gate`.
 
 mod acts;
 mod arguments;

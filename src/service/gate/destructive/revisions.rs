@@ -115,7 +115,7 @@ fn named<'a>(command: &str, arguments: &Arguments<'a>) -> Vec<&'a str> {
         ("symbolic-ref", _) => Vec::new(),
         ("subtree", ["merge" | "add", rest @ ..]) => rest.to_vec(),
         // As far as it was fetched.
-        ("pull", []) => vec!["@{u}"],
+        ("pull" | "merge" | "rebase", []) => vec!["@{u}"],
         ("subtree" | "pull", _) => Vec::new(),
         _ => operands.to_vec(),
     }
