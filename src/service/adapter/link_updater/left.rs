@@ -267,22 +267,28 @@ fn word(bytes: &[u8], found: Range<usize>) -> Range<usize> {
         let is_alone = start == 0 || !is_plain(bytes[start - 1]);
         return if is_alone { start..end } else { end..end };
     }
-    let is_part = |at: usize| is_plain(bytes[at]) || bytes[at] == b'\\' && escapes_dot(&bytes[at..]);
-    while start > 0 && is_part(start - 1) {
+    let mut follows = bytes[start];
+    while let Some(byte) = start.checked_sub(1).map(|at| bytes[at]) {
+        match byte {
+            b'\\' if follows == b'.' => {}
+            byte if is_plain(byte) => follows = byte,
+            _ => break,
+        }
         start -= 1;
     }
-    while end < bytes.len() && is_part(end) {
-        end += 1;
+    while end < bytes.len() {
+        let slashes = bytes[end..].iter().take_while(|byte| **byte == b'\\').count();
+        match bytes.get(end + slashes) {
+            Some(b'.') => end += slashes + 1,
+            Some(byte) if slashes == 0 && is_plain(*byte) => end += 1,
+            Some(_) | None => break,
+        }
     }
     start..end
 }
 
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
-}
-
-fn escapes_dot(bytes: &[u8]) -> bool {
-    bytes.iter().find(|byte| **byte != b'\\') == Some(&b'.')
 }
 
 /// A word without hyphens, underscores and dots at its ends.
@@ -295,7 +301,7 @@ fn trimmed(bytes: &[u8], word: Range<usize>) -> Range<usize> {
 }
 
 /// The number of bytes at the beginning of a word that belong to an escape, which begins before it and spells no part of a word:
-/// `%2F`, `\n`, `\x2f`, `\u002f`.
+/// `%2F`, `%252F`, `%u002f`, `=3D`, `[1m`, `\x2f`, `\u002f`, `\U0000002f`, and a backslash with any letter.
 fn escape(before: Option<u8>, word: &[u8]) -> usize {
     let digits = |from: usize, to: usize| {
         let digits = word.get(from..to).and_then(|digits| std::str::from_utf8(digits).ok());
@@ -304,10 +310,20 @@ fn escape(before: Option<u8>, word: &[u8]) -> usize {
         if is_other { to } else { 0 }
     };
     match (before, word.first()) {
-        (Some(b'%'), _) => digits(0, 2),
+        (Some(b'%'), Some(b'u' | b'U')) => digits(1, 5),
+        (Some(b'%'), _) => {
+            let again = word.chunks_exact(2).take_while(|two| *two == b"25").count() * 2;
+            digits(again, again + 2)
+        }
+        (Some(b'='), _) => digits(0, 2),
+        (Some(b'['), _) => {
+            let count = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            word.get(count).filter(|byte| byte.is_ascii_alphabetic()).map_or(0, |_| count + 1)
+        }
         (Some(b'\\'), Some(b'u')) => digits(1, 5),
+        (Some(b'\\'), Some(b'U')) => digits(1, 9),
         (Some(b'\\'), Some(b'x')) => digits(1, 3),
-        (Some(b'\\'), Some(b'b' | b'f' | b'n' | b'r' | b't' | b'v' | b'0')) => 1,
+        (Some(b'\\'), Some(letter)) if letter.is_ascii_alphabetic() || *letter == b'0' => 1,
         (_, _) => 0,
     }
 }

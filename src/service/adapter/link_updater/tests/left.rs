@@ -143,6 +143,12 @@ fn a_host_is_a_word() {
             "xn--old.example.com notold.example.com old.example.com",
             "file://old.example.com\\x",
             "&lt;old.example.com&gt;",
+            "https%253A%252F%252Fold.example.com/y %u002Fold.example.com",
+            "/\\Aold.example.com\\z/",
+            "\"\\033[1mold.example.com\\e[0m\"",
+            "=3Dold.example.com",
+            "'\\U0000002Fold.example.com'",
+            "\\\\\\\\old.example.com",
             "http://old.example.com.evil.org/?http://old.example.com/",
         ],
         &[

@@ -424,10 +424,25 @@ fn spelled(bytes: &[u8], begin: usize, end: usize) -> usize {
         (!is_of_word).then_some(skipped + count)
     };
     let found = match (before, bytes.get(begin)) {
-        (b'%', _) => hex(0, 2),
+        (b'%', Some(b'u' | b'U')) => hex(1, 4),
+        (b'%', _) => {
+            // A percent sign may be escaped itself, any number of times.
+            let mut skipped = 0;
+            while bytes[begin..end].get(skipped..skipped + 2) == Some(b"25") {
+                skipped += 2;
+            }
+            hex(skipped, 2)
+        }
+        (b'=', _) => hex(0, 2),
+        // The color of a terminal.
+        (b'[', _) => {
+            let letter = bytes[begin..end].iter().position(|byte| !byte.is_ascii_digit());
+            letter.filter(|at| bytes[begin + at].is_ascii_alphabetic()).map(|at| at + 1)
+        }
         (b'\\', Some(b'u')) => hex(1, 4),
+        (b'\\', Some(b'U')) => hex(1, 8),
         (b'\\', Some(b'x')) => hex(1, 2),
-        (b'\\', Some(letter)) if b"bfnrtv0".contains(letter) => Some(1),
+        (b'\\', Some(b'0' | b'A'..=b'Z' | b'a'..=b'z')) => Some(1),
         _ => None,
     };
     found.unwrap_or(0)
