@@ -200,23 +200,54 @@ fn a_link_by_the_address_of_a_page_is_right_or_left_alone() {
         assert!((broken, left.len()) == (json!(1), 1) && left[0].0.contains("address"), "{page} {left:?}");
         assert!(site.tree() == before);
     }
-    // A move tells of the file, whatever the address is.
-    let site = site(&[
-        mkdocs,
-        ("docs/img/x.png", "a picture of some bytes, and of some more\n"),
-        ("docs/a.md", "<img src=\"img/x.png\">\n"),
-    ]);
-    site.git(&["mv", "docs/img", "docs/pictures"]);
+    // A site may serve the picture from another folder now, so a move tells nothing of a relative path.
+    let site = site_of(
+        "hugo.toml",
+        &[
+            ("content/img/x.png", "a picture of some bytes, and of some more\n"),
+            ("content/_index.md", "![a](img/x.png)\n"),
+        ],
+    );
+    site.git(&["mv", "content/img", "static"]);
     site.commit();
-    assert_eq!(repaired(&site), (json!(1), Vec::new()));
-    assert_eq!(String::from_utf8_lossy(&site.read("docs/a.md")), "<img src=\"pictures/x.png\">\n");
+    let (_, left) = repaired(&site);
+    assert!(left.len() == 1 && left[0].0.contains("address"), "{left:?}");
     // The new path leads there from the file, and not from the address of the page.
-    let site = site_of_astro("[x](.\\news\\x.png)\n");
+    let site = site_of(
+        "astro.config.mjs",
+        &[("src/content/docs/news/x.png", "a picture\n"), ("src/content/docs/news.md", "[x](.\\news\\x.png)\n")],
+    );
     assert_eq!(repaired(&site), (json!(1), Vec::new()));
     assert_eq!(String::from_utf8_lossy(&site.read("src/content/docs/news.md")), "[x](news/x.png)\n");
 }
 
-fn site_of_astro(page: &str) -> Site {
-    let picture = ("src/content/docs/news/x.png", "a picture\n");
-    site(&[("astro.config.mjs", "export default {}\n"), picture, ("src/content/docs/news.md", page)])
+/// A site whose configuration sets nothing.
+fn site_of(configuration: &str, files: &[(&str, &str)]) -> Site {
+    let text = if configuration.ends_with("toml") { "title = 'x'\n" } else { "export default {}\n" };
+    site(&[&[(configuration, text)], files].concat())
+}
+
+/// Configurations that two readers could take for different things.
+#[test]
+fn configurations_in_other_styles_are_read_alike() {
+    for (name, text) in [
+        ("docusaurus.config.js", "const plugins = base.plugins\nconst title = 'x'\n\nmodule.exports = { title }\n"),
+        ("docusaurus.config.js", "// see x.docs\nconst a = 1\nmodule.exports= merge({ a: 1 });\n"),
+        ("docusaurus.config.js", "module.exports =merge({ a: 1 });\n"),
+        (".vitepress/config.js", "export default { description: 'See guide.markdown', url: 'a?b=c' }\n"),
+        ("astro.config.mjs", "export default { title: 'x.docs', social: { github: 'https://g/?a=b' } }\n"),
+        ("docusaurus.config.js", "config.presets[0] = x\nmodule.exports = { a: 1 }\n"),
+    ] {
+        let site = site(&[(name, text), ("docs/a.md", "[b](B.md)\n"), ("docs/b.md", "# B\n")]);
+        std::os::unix::fs::symlink("../src", site.path("docs/css")).expect("a link can be made");
+        assert_eq!(repaired(&site), (json!(1), Vec::new()), "{text}");
+    }
+}
+
+#[test]
+fn a_tag_behind_a_tab_in_a_list_has_a_place() {
+    for text in ["1. Step\n\n\t<img src=\"B.md\">\n", "* <div>\n\t<img src=\"B.md\">\n\t</div>\n"] {
+        let site = site(&[("docs/a.md", text), ("docs/b.md", "# B\n")]);
+        assert_eq!(repaired(&site), (json!(1), Vec::new()), "{text}");
+    }
 }

@@ -84,11 +84,6 @@ pub(super) fn judged(
             }
             Fate::OneRight => {
                 sum.one_right += 1;
-                // Hugo has its pages at addresses in lower case, so that such a link may be right.
-                if is_same && world.is_hugo() && found.written.to_lowercase() == found.written {
-                    sum.repaired += 1;
-                    continue;
-                }
                 if is_same {
                     assert!(is_listed(), "seed {seed}: a broken link is not listed: {found:?} in {listed:?}");
                     sum.missed.push(format!("seed {seed}: {found:?}"));

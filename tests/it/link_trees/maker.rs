@@ -88,10 +88,6 @@ impl World {
         world
     }
 
-    pub(super) fn is_hugo(&self) -> bool {
-        DIALECTS[self.dialect] == "hugo"
-    }
-
     /// The parameters of the adapter.
     pub(super) fn params(&self) -> Value {
         let root = if self.root.is_empty() { "." } else { self.root };

@@ -7,8 +7,9 @@ use regex::Regex;
 
 use super::{
     params::{Dialect, Params},
-    reference::Reference,
+    reference::{Reference, name},
     scheme::{Addressed, Scheme},
+    site::Sites,
     slug,
 };
 use base::{error::Error, pulse::Pulse};
@@ -115,13 +116,26 @@ pub(super) fn destinations<'a>(
     })
 }
 
-/// Reads a file whose headings get their anchors by a scheme.
-pub(super) fn read(
-    kind: Kind,
-    bytes: &[u8],
-    (params, scheme): (&Params, &Scheme),
-    pulse: Pulse<'_>,
-) -> Result<Page, Error> {
+/// The rules by which a page is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner<'a> {
+    pub(super) params: &'a Params,
+    /// The rules for anchors.
+    pub(super) scheme: &'a Scheme,
+    /// The links that are read from the address of the page.
+    pub(super) addressed: Addressed,
+}
+
+impl<'a> Manner<'a> {
+    /// The rules for the page at a path.
+    pub(super) fn of(params: &'a Params, sites: &'a Sites, path: &str) -> Self {
+        Manner { params, scheme: sites.scheme(path), addressed: sites.addressed(path) }
+    }
+}
+
+/// Reads a page.
+pub(super) fn read(kind: Kind, bytes: &[u8], manner: Manner<'_>, pulse: Pulse<'_>) -> Result<Page, Error> {
+    let Manner { params, scheme, addressed } = manner;
     let Some(outline) = kind.outline(bytes, pulse)? else {
         return Ok(Page { skipped: Some("it is not UTF-8".into()), ..Page::default() });
     };
@@ -131,10 +145,11 @@ pub(super) fn read(
     for (value, piece, destination) in destinations(bytes, &outline) {
         if let Some(mut reference) = Reference::parse(&destination, !params.site_root.is_empty()) {
             let is_raw = value.escapes[0] != Escape::Markdown;
-            reference.is_by_address = match scheme.addressed() {
+            reference.is_by_address = match addressed {
                 _ if kind == Kind::Html => is_template,
                 Addressed::None => false,
                 Addressed::Raw => is_raw,
+                Addressed::Pages => is_raw || !name(reference.path().trim_end_matches('/')).contains('.'),
                 Addressed::Most => is_raw || Kind::of(reference.path()).is_none(),
             };
             page.links.push(Link { n: page.total, value: value.clone(), piece, reference });

@@ -8,7 +8,7 @@ use std::{
 use super::{
     diagnosis::{self, Defect},
     history::History,
-    page::{self, Kind, Page},
+    page::{self, Kind, Manner, Page},
     params::{Dialect, Params},
     repair::{Broken, Decision, Fix, How, Repairer},
     resolve::{Break, Facts, Rules},
@@ -54,7 +54,7 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     sites.lend(roots.alike());
     let mut survey = survey(ctx, input, looked_at, |source| {
         let Some(kind) = Kind::of(source.path) else { return Ok(Look::Skip("it is no page".into())) };
-        let manner = (&params, sites.scheme(source.path));
+        let manner = Manner::of(&params, &sites, source.path);
         let mut page = page::read(kind, source.bytes, manner, &|| source.pulse())?;
         Ok(page.skipped.take().map_or_else(|| Look::Read(page), Look::Skip))
     })?;
@@ -76,16 +76,13 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     survey.propose(results)
 }
 
-/// The sites of the workspace, if they give headings their anchors.
+/// The sites of the workspace.
 fn sites(ctx: &Context<'_>, dialect: Dialect, tree: &Tree, pulse: Pulse<'_>) -> Result<Sites, Error> {
-    if dialect != Dialect::Auto {
-        return Ok(Sites::single(dialect));
-    }
     let read = |path: &str| {
         let content = ctx.view.read_within(&RepoPath::parse(path)?, LONGEST_SETTINGS)?;
         Ok(content.and_then(|content| String::from_utf8(content.into_bytes()).ok()))
     };
-    Sites::of(tree, &read, pulse)
+    Sites::of(dialect, tree, &read, pulse)
 }
 
 fn facts(page: &mut Page, scheme: &Scheme) -> Facts {
@@ -156,8 +153,8 @@ impl Known<'_> {
         let Some(kind) = Kind::of(path).filter(|_| std::str::from_utf8(bytes).is_ok()) else {
             return Ok(Facts::default());
         };
-        let scheme = self.sites.scheme(path);
-        Ok(facts(&mut page::read(kind, bytes, (self.params, scheme), &pulse)?, scheme))
+        let manner = Manner::of(self.params, self.sites, path);
+        Ok(facts(&mut page::read(kind, bytes, manner, &pulse)?, manner.scheme))
     }
 }
 

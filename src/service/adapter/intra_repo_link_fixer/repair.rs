@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     history::History,
     near,
-    page::ENDINGS,
+    page::{ENDINGS, Kind},
     params::Repair,
     reference::{Reference, decoded, folder, joined, name},
     resolve::{Break, Page, Rules, Target},
@@ -119,6 +119,12 @@ pub(super) struct Repairer<'a> {
 }
 
 impl Broken<'_> {
+    /// True if a move of a file tells where the link leads now. A site may read a relative path from another place.
+    fn follows_moves(&self) -> bool {
+        let is_rooted = self.reference.path().starts_with('/') && Kind::of(self.file) != Some(Kind::Html);
+        is_rooted || !self.reference.is_by_address
+    }
+
     /// The path beneath the workspace that it names, as a key of `choose`; outside of it, the path as it is written.
     pub(super) fn place(&self, rules: &Rules<'_>) -> String {
         let path = decoded(self.reference.path());
@@ -227,8 +233,8 @@ impl Repairer<'_> {
         let readings = Readings::of(self, broken);
         for repair in [Repair::Decoded, Repair::Case, Repair::Moved, Repair::Content, Repair::Name] {
             // From another address, neither a name nor a spelling tells of a file.
-            let is_far = broken.reference.is_by_address;
-            if (is_far && !matches!(repair, Repair::Moved | Repair::Case)) || !self.rules.params.repairs(repair) {
+            let is_told = !broken.reference.is_by_address || (repair == Repair::Moved && broken.follows_moves());
+            if !is_told || !self.rules.params.repairs(repair) {
                 continue;
             }
             let mut found = match repair {
@@ -243,9 +249,7 @@ impl Repairer<'_> {
                 // The link of a moved file may rather lead to its old target.
                 found.extend(readings.earlier.iter().filter_map(|place| self.at_earlier(place, readings.is_folder)));
             }
-            let has_address = |target: &Target| target.entry.to_lowercase() == target.entry;
             found.retain(|target| !self.rules.is_ignored(target));
-            found.retain(|target| !is_far || repair != Repair::Case || has_address(target));
             let found = sorted(found);
             match found.as_slice() {
                 [] => {}
@@ -307,7 +311,8 @@ impl Repairer<'_> {
 
     /// The decision on an anchor that its target lacks because the page with it moved, or the file with the link.
     fn left(&self, broken: Broken<'_>, target: &Target) -> Result<Option<Decision>, Error> {
-        if broken.reference.path().is_empty() || !self.rules.params.repairs(Repair::Moved) {
+        let is_told = !broken.reference.path().is_empty() && broken.follows_moves();
+        if !is_told || !self.rules.params.repairs(Repair::Moved) {
             return Ok(None);
         }
         let readings = Readings::of(self, broken);

@@ -9,6 +9,8 @@ pub(super) enum Addressed {
     None,
     /// Those of raw HTML.
     Raw,
+    /// Those of raw HTML, and those without an extension.
+    Pages,
     /// All but those to a page by its extension.
     Most,
 }
@@ -34,7 +36,7 @@ impl Scheme {
     pub(super) fn addressed(&self) -> Addressed {
         match self.dialect {
             Dialect::Hugo => Addressed::Most,
-            Dialect::Github if self.is_extended => Addressed::Most,
+            Dialect::Github if self.is_extended => Addressed::Pages,
             Dialect::Docusaurus | Dialect::Mkdocs | Dialect::Vitepress => Addressed::Raw,
             Dialect::Auto | Dialect::Github | Dialect::Gitlab | Dialect::Mdbook => Addressed::None,
         }

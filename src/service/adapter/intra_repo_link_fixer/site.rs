@@ -5,7 +5,7 @@ pub(super) mod config;
 use super::{
     params::Dialect,
     reference::{folder, joined, name},
-    scheme::Scheme,
+    scheme::{Addressed, Scheme},
     tree::Tree,
 };
 use crate::contract::Setting;
@@ -34,6 +34,8 @@ struct Site {
 /// The sites of a tree, and the rules elsewhere.
 #[derive(Clone, Debug)]
 pub(super) struct Sites {
+    /// The rules for anchors that the parameters name.
+    named: Option<Scheme>,
     elsewhere: Scheme,
     /// The file that puts the rules elsewhere in doubt.
     sign: Option<String>,
@@ -41,14 +43,11 @@ pub(super) struct Sites {
 }
 
 impl Sites {
-    /// The same rules for every page.
-    pub(super) fn single(dialect: Dialect) -> Self {
-        Sites { elsewhere: Scheme::of(dialect), sign: None, sites: Vec::new() }
-    }
-
-    /// The sites of a tree by its configurations. Where one may be that is not seen, the pages elsewhere are in doubt.
-    pub(super) fn of(tree: &Tree, read: config::Read<'_>, pulse: Pulse<'_>) -> Result<Self, Error> {
-        let mut sites = Sites::single(Dialect::Auto);
+    /// The sites of a tree by its configurations. Where one may be that is not seen, the pages elsewhere are in doubt. A dialect that
+    /// the parameters name gives every page its anchors.
+    pub(super) fn of(dialect: Dialect, tree: &Tree, read: config::Read<'_>, pulse: Pulse<'_>) -> Result<Self, Error> {
+        let named = (dialect != Dialect::Auto).then(|| Scheme::of(dialect));
+        let mut sites = Sites { named, elsewhere: Scheme::of(Dialect::Auto), sign: None, sites: Vec::new() };
         for path in tree.paths() {
             let Some(kind) = config::Kind::of(path) else {
                 if config::Kind::may_be(path) {
@@ -127,9 +126,14 @@ impl Sites {
         }
     }
 
-    /// The rules for a page: those of the nearest site.
+    /// The rules for the anchors of a page: those of the nearest site, unless the parameters name others.
     pub(super) fn scheme(&self, path: &str) -> &Scheme {
-        self.site(path).map_or(&self.elsewhere, |site| &site.scheme)
+        self.named.as_ref().unwrap_or_else(|| self.site(path).map_or(&self.elsewhere, |site| &site.scheme))
+    }
+
+    /// The links of a page that its site reads from its address.
+    pub(super) fn addressed(&self, path: &str) -> Addressed {
+        self.site(path).map_or(Addressed::None, |site| site.scheme.addressed())
     }
 
     fn site(&self, path: &str) -> Option<&Site> {
@@ -148,6 +152,9 @@ impl Sites {
     /// The rules that some pages got from their sites, sorted.
     pub(super) fn settings<'a>(&self, pages: impl Iterator<Item = &'a str>) -> Vec<Setting> {
         let mut settings: Vec<Setting> = Vec::new();
+        if self.named.is_some() {
+            return settings;
+        }
         let elsewhere = self.sign.as_ref().map(|sign| Site {
             root: String::new(),
             config: sign.clone(),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{
     diagnosis,
     history::History,
-    page::{self, Kind, Page},
+    page::{self, Kind, Manner, Page},
     params::{Dialect, Params},
     repair::{Broken, Decision, Repairer},
     resolve::{Facts, Rules},
@@ -55,7 +55,7 @@ impl<'a> Case<'a> {
         let tree = Tree::new(&paths, &[], &[]);
         let sites = self.sites();
         let read = |(path, text): (&&str, &&str)| {
-            let manner = (&params, sites.scheme(path));
+            let manner = Manner::of(&params, &sites, path);
             Some(((*path).to_owned(), page::read(Kind::of(path)?, text.as_bytes(), manner, &|| Ok(())).unwrap()))
         };
         let pages: BTreeMap<String, Page> = self.files.iter().filter_map(read).collect();
@@ -89,16 +89,13 @@ impl<'a> Case<'a> {
         (changed, left)
     }
 
-    /// The sites of the tree, if the parameters do not name the generator.
+    /// The sites of the tree.
     fn sites(&self) -> Sites {
         let dialect = Params::parse(&self.params).unwrap().anchors;
         let paths: Vec<RepoPath> = self.files.keys().map(|path| RepoPath::parse(path).unwrap()).collect();
         let tree = Tree::new(&paths, &[], &[]);
         let read = |path: &str| Ok(self.files.get(path).map(|text| (*text).to_owned()));
-        match dialect {
-            Dialect::Auto => Sites::of(&tree, &read, &|| Ok(())).unwrap(),
-            dialect => Sites::single(dialect),
-        }
+        Sites::of(dialect, &tree, &read, &|| Ok(())).unwrap()
     }
 
     fn mend(

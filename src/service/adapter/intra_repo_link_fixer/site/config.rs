@@ -187,9 +187,9 @@ static EMPTY: LazyLock<Regex> =
 /// True for a program that passes its configuration on to other code, takes it from there, or changes it later.
 fn is_made_by_calls(text: &str) -> bool {
     static CALLED: LazyLock<Regex> =
-        LazyLock::new(|| pattern(r"(?:export\s+default|module\.exports\s*=)\s+(?:await\s+)?([\w$.]+)\s*\(\s*(.)"));
+        LazyLock::new(|| pattern(r"(?:export\s+default\s|module\.exports\s*=)\s*(?:await\s+)?([\w$.]+)\s*\(\s*(.)"));
     static CHANGED: LazyLock<Regex> =
-        LazyLock::new(|| pattern(r"\.(?:presets|plugins|docs|markdown|srcDir)\b[^=;\n]*=[^=>]"));
+        LazyLock::new(|| pattern(r"\.(?:presets|plugins|docs|markdown|srcDir)\s*(?:\[[^\]\n]*\]\s*)?=[^=>]"));
     let is_other = |found: regex::Captures<'_>| !found[1].starts_with("defineConfig") || &found[2] != "{";
     CALLED.captures_iter(text).any(is_other) || CHANGED.is_match(text)
 }

@@ -6,9 +6,9 @@ use serde::Deserialize;
 
 use super::{
     super::{
-        page::{self, Kind},
+        page::{self, Kind, Manner},
         params::{Dialect, Params},
-        scheme::Scheme,
+        scheme::{Addressed, Scheme},
         verify,
     },
     cases::cases,
@@ -25,7 +25,7 @@ struct Rendered {
 type Read = (BTreeSet<String>, bool);
 
 fn proposed(source: &str, dialect: Dialect) -> Read {
-    let manner = (&Params::default(), &Scheme::of(dialect));
+    let manner = Manner { params: &Params::default(), scheme: &Scheme::of(dialect), addressed: Addressed::None };
     let page = page::read(Kind::Markdown, source.as_bytes(), manner, &|| Ok(())).unwrap();
     (page.anchors, page.doubt.is_some())
 }
@@ -81,7 +81,12 @@ fn docusaurus() {
 fn docusaurus_as_mdx() {
     let pages: Vec<Rendered> = cases("headings/docusaurus");
     let proposed = |source: &str, dialect| {
-        let page = page::read(Kind::Mdx, source.as_bytes(), (&Params::default(), &Scheme::of(dialect)), &|| Ok(()));
+        let page = page::read(
+            Kind::Mdx,
+            source.as_bytes(),
+            Manner { params: &Params::default(), scheme: &Scheme::of(dialect), addressed: Addressed::None },
+            &|| Ok(()),
+        );
         page.map(|page| (page.anchors, page.doubt.is_some())).unwrap()
     };
     let certain =

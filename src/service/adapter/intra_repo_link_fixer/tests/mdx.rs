@@ -4,9 +4,9 @@ use proptest::{prelude::*, sample::Index, test_runner::RngSeed};
 
 use super::{
     super::{
-        page::{self, Kind, destinations},
+        page::{self, Kind, Manner, destinations},
         params::{Dialect, Params},
-        scheme::Scheme,
+        scheme::{Addressed, Scheme},
         verify,
     },
     Case,
@@ -178,7 +178,7 @@ fn deep_and_long_pages_end_soon() {
 }
 
 fn anchors(source: &str, dialect: Dialect) -> (Vec<String>, bool) {
-    let manner = (&Params::default(), &Scheme::of(dialect));
+    let manner = Manner { params: &Params::default(), scheme: &Scheme::of(dialect), addressed: Addressed::None };
     let page = page::read(Kind::Mdx, source.as_bytes(), manner, &|| Ok(())).unwrap();
     let (known, is_open) = verify::anchors_of_mdx(source, dialect);
     assert_eq!((&page.anchors, page.doubt.is_some()), (&known, is_open), "{dialect:?} {source}: {:?}", page.doubt);
@@ -216,7 +216,8 @@ fn headings_and_ids_of_mdx_are_anchors() {
         (Dialect::Github, "<!-- a -->\n\n# C\n", &[], true),
     ] {
         let found = if source.starts_with("<!--") {
-            let manner = (&Params::default(), &Scheme::of(dialect));
+            let manner =
+                Manner { params: &Params::default(), scheme: &Scheme::of(dialect), addressed: Addressed::None };
             let page = page::read(Kind::Mdx, source.as_bytes(), manner, &|| Ok(())).unwrap();
             (page.anchors.into_iter().collect(), page.doubt.is_some())
         } else {

@@ -15,8 +15,9 @@ fn check(files: &[(&str, &str)], expected: &[&str]) {
     let read = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
     let paths: Vec<RepoPath> = files.iter().map(|(path, _)| RepoPath::parse(path).unwrap()).collect();
     let pages = || files.iter().map(|(path, _)| *path).filter(|path| path.ends_with(".md"));
-    let proposed =
-        Sites::of(&Tree::new(&paths, &[], &[]), &|path| Ok(read(path)), &|| Ok(())).unwrap().settings(pages());
+    let proposed = Sites::of(Dialect::Auto, &Tree::new(&paths, &[], &[]), &|path| Ok(read(path)), &|| Ok(()))
+        .unwrap()
+        .settings(pages());
     let verified = verify::settings_of(&paths, &|path| read(path.as_str()), pages());
     let shown = |setting: &Setting| {
         let doubt = setting.doubt.as_ref().map(|doubt| format!(": {doubt}")).unwrap_or_default();
@@ -137,7 +138,7 @@ fn settings_of_its_own_are_in_doubt() {
         let files = [(file, text), ("docs/a.md", "")];
         let paths: Vec<RepoPath> = files.iter().map(|(path, _)| RepoPath::parse(path).unwrap()).collect();
         let read = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
-        let found = Sites::of(&Tree::new(&paths, &[], &[]), &|path| Ok(read(path)), &|| Ok(()))
+        let found = Sites::of(Dialect::Auto, &Tree::new(&paths, &[], &[]), &|path| Ok(read(path)), &|| Ok(()))
             .unwrap()
             .settings(["docs/a.md"].into_iter());
         assert_eq!(found.iter().map(|setting| setting.doubt.as_deref()).collect::<Vec<_>>(), [Some(doubt)], "{text}");

@@ -52,10 +52,12 @@ impl Lines {
         let start = before.rfind('\n').map_or(0, |at| at + 1);
         let end = block[start..].find('\n').map_or(block.len(), |length| start + length);
         let line = self.text(source, first + count);
-        let own = block[start..end].trim_end_matches('\r');
-        let margin = line.len().checked_sub(own.len()).filter(|margin| line[*margin..] == *own)?;
+        // The parser makes spaces of a tab in the margin.
+        let own = block[start..end].trim_end_matches('\r').trim_start_matches([' ', '\t']);
+        let start = block[start..].find(|c| c != ' ' && c != '\t').map_or(start, |length| start + length);
+        let margin = line.len().checked_sub(own.len()).filter(|margin| line.get(*margin..) == Some(own))?;
         let begin = self.0.get((first + count).checked_sub(1)?)?;
-        Some(begin + margin + at - start)
+        Some(begin + margin + at.checked_sub(start)?)
     }
 
     /// The place in the file of a place in a tag within a paragraph, of whose lines the parser takes the margins.

@@ -6,6 +6,7 @@ use super::{
     super::params::{Params, Repair},
     aim::{Aim, Local, aim, decoded, joined},
     document::{Document, Found},
+    format::Format,
     root,
     tree::{Hit, Judged, Sight, Tree, When},
 };
@@ -145,6 +146,11 @@ impl Reasons {
         };
         Ok(match (tree.judge(changed.file, changed.old, When::Before)?, anchor) {
             (Judged::NoAnchor(before), Some(kind)) if before == hit => Ok(kind),
+            (Judged::NoAnchor(_), _)
+                if tree.is_of_url(changed.file, changed.old, &old) && !may_follow(changed.file, &old) =>
+            {
+                Err("its site reads it from the URL of the page".to_owned())
+            }
             (Judged::NoAnchor(before), kind) if before.page.is_none() || kind.is_none() => {
                 self.left(tree, (changed.file, &old), &before, &hit)?.map(Kind::Of)
             }
@@ -209,7 +215,9 @@ impl Reasons {
         let again: Vec<String> = texts[1..].iter().flat_map(|text| below(tree, file, text)).collect();
         for repair in [Repair::Decoded, Repair::Case, Repair::Moved, Repair::Content] {
             let mut ends = match repair {
-                _ if !tree.params.repairs(repair) || (is_of_url && !matches!(repair, Repair::Moved | Repair::Case)) => {
+                _ if !tree.params.repairs(repair)
+                    || (is_of_url && (repair != Repair::Moved || !may_follow(file, old))) =>
+                {
                     continue;
                 }
                 Repair::Decoded => at(tree, again.iter())?,
@@ -230,9 +238,6 @@ impl Reasons {
                 ends.extend(self.still_at_origins(tree, file, &texts)?);
             }
             ends.retain(|end| self.is_known(&end.path));
-            if is_of_url && repair == Repair::Case {
-                ends.retain(|end| end.path.to_lowercase() == end.path);
-            }
             match ends.as_slice() {
                 [] => {}
                 _ if repair == Repair::Moved && root::are_other_editions(file, &hit.path, &old.paths) => {
@@ -395,6 +400,11 @@ impl Reasons {
             () => Err("several files have the name of its old target".to_owned()),
         }
     }
+}
+
+/// True if a move of a file tells the new target of a link that a site resolves against the URL of its page.
+fn may_follow(file: &RepoPath, old: &Local) -> bool {
+    old.written.starts_with('/') && Format::of(file) != Some(Format::Html)
 }
 
 /// True for a file whose content is the same in many projects.

@@ -29,12 +29,13 @@ impl Rules {
         Rules { dialect, attributes, smart, extended: false, separator: '-', doubt: None }
     }
 
-    /// True if a site resolves a link of a page against the URL of the page: to a page by its file's name, or of raw HTML.
-    pub(super) fn is_of_url(&self, is_page: bool, is_raw: bool) -> bool {
+    /// True if a site resolves a link against the URL of its page: one of raw HTML, and others by their extensions. `is_page` tells
+    /// of the extension of a page.
+    pub(super) fn is_of_url(&self, (extension, is_page): (Option<&str>, bool), is_raw: bool) -> bool {
         match self.dialect {
             Dialect::Hugo => is_raw || !is_page,
             // Astro.
-            Dialect::Github => self.extended && (is_raw || !is_page),
+            Dialect::Github => self.extended && (is_raw || extension.is_none()),
             Dialect::Docusaurus | Dialect::Mkdocs | Dialect::Vitepress => is_raw,
             Dialect::Auto | Dialect::Gitlab | Dialect::Mdbook => false,
         }

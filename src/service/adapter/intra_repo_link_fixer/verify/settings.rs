@@ -176,6 +176,7 @@ fn has_no_settings(text: &str) -> bool {
 /// True if a program hands its configuration to other code, gets it from there, or changes it afterwards.
 fn is_changed_elsewhere(text: &str) -> bool {
     let squeezed: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let squeezed = squeezed.replace(" =", "=");
     let is_call = |start: &str| {
         squeezed.match_indices(start).any(|(at, _)| {
             let rest = squeezed[at + start.len()..].trim_start();
@@ -186,16 +187,18 @@ fn is_changed_elsewhere(text: &str) -> bool {
         })
     };
     let is_set = |name: &str| {
-        squeezed.match_indices(name).any(|(at, _)| {
-            let rest = &squeezed[at + name.len()..];
-            let line = &rest[..rest.find(';').unwrap_or(rest.len())];
-            let equals = line.find('=').map(|at| &line[at + 1..]);
-            !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
-                && equals.is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['=', '>']))
+        text.match_indices(name).any(|(at, _)| {
+            let mut rest = text[at + name.len()..].trim_start();
+            if let Some(inner) = rest.strip_prefix('[') {
+                let Some((index, after)) = inner.split_once(']') else { return false };
+                rest = if index.contains('\n') { "" } else { after.trim_start() };
+            }
+            let value = rest.strip_prefix('=').filter(|value| !value.starts_with(['=', '>']));
+            value.is_some_and(|value| !value.is_empty())
         })
     };
     is_call("export default ")
-        || is_call("module.exports =")
+        || is_call("module.exports=")
         || [".presets", ".plugins", ".docs", ".markdown", ".srcDir"].iter().any(|name| is_set(name))
 }
 

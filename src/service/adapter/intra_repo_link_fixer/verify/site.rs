@@ -21,6 +21,8 @@ struct Site {
 /// The sites by their folders. A page belongs to the deepest around it.
 #[derive(Debug)]
 pub(super) struct Sites {
+    /// The rules for anchors by the parameters.
+    named: Option<Rules>,
     by_folder: BTreeMap<String, Site>,
     otherwise: Rules,
     /// The file that puts the rules of other pages in doubt.
@@ -45,13 +47,11 @@ pub(super) struct Entries {
 }
 
 impl Sites {
-    /// The sites among all files of the tree, unless the parameters name the renderer. A sign of a site that is not seen puts the
-    /// other pages in doubt.
+    /// The sites among all files of the tree. If the parameters name the renderer, its anchors are those of all pages. A sign of a site
+    /// that is not seen puts the other pages in doubt.
     pub(super) fn of(dialect: Dialect, entries: &Entries, texts: Texts<'_>) -> Result<Self, Error> {
-        let mut sites = Sites { by_folder: BTreeMap::new(), otherwise: Rules::of(dialect), sign: None };
-        if dialect != Dialect::Auto {
-            return Ok(sites);
-        }
+        let named = Some(Rules::of(dialect)).filter(|_| dialect != Dialect::Auto);
+        let mut sites = Sites { named, by_folder: BTreeMap::new(), otherwise: Rules::of(Dialect::Auto), sign: None };
         for name in &entries.files {
             let path = RepoPath::parse(name)?;
             match tool(&path) {
@@ -139,13 +139,21 @@ impl Sites {
         folders.into_iter().find_map(|folder| Some((folder, self.by_folder.get(folder)?)))
     }
 
-    /// The rules for a page.
+    /// The rules for the anchors of a page.
     pub(super) fn rules(&self, page: &str) -> &Rules {
+        self.named.as_ref().unwrap_or_else(|| self.placed(page))
+    }
+
+    /// The rules of the site that has a page.
+    pub(super) fn placed(&self, page: &str) -> &Rules {
         self.around(page).map_or(&self.otherwise, |(_, site)| &site.rules)
     }
 
     /// The settings that pages have by their sites.
     pub(super) fn settings<'p>(&self, pages: impl Iterator<Item = &'p str>) -> Vec<Setting> {
+        if self.named.is_some() {
+            return Vec::new();
+        }
         let mut found: BTreeMap<&str, Setting> = BTreeMap::new();
         let otherwise = self.sign.as_ref().map(|sign| Site { rules: self.otherwise.clone(), path: sign.clone() });
         let of_page = |page| self.around(page).or_else(|| Some((".", otherwise.as_ref()?)));
@@ -199,7 +207,7 @@ fn part_of_hugo<'p>(base: &str, path: &'p str) -> Option<&'p str> {
 
 /// True for a link that may lead to pages by its name: any but one of a picture, data or a text.
 fn may_show(link: &str) -> bool {
-    let end = link.rsplit(['/', '.']).next().unwrap_or_default();
+    let (_, end) = link.rsplit('/').next().unwrap_or_default().rsplit_once('.').unwrap_or_default();
     !["svg", "png", "jpg", "jpeg", "gif", "webp", "ico", "pdf", "txt", "css", "json", "yml", "yaml"].contains(&end)
 }
 

@@ -161,9 +161,10 @@ impl<'a> Tree<'a> {
         match Format::of(file) {
             Some(Format::Html) | None => found.is_raw,
             Some(_) => {
-                let path = RepoPath::parse(local.written.trim_start_matches(['.', '/']));
-                let is_page = path.is_ok_and(|path| Format::of(&path).is_some());
-                self.sites.rules(file.as_str()).is_of_url(is_page, found.is_raw)
+                let last = local.written.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+                let extension = last.split_once('.').map(|(_, extension)| extension);
+                let is_page = RepoPath::parse(last).is_ok_and(|path| Format::of(&path).is_some());
+                self.sites.placed(file.as_str()).is_of_url((extension, is_page), found.is_raw)
             }
         }
     }
