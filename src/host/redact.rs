@@ -16,7 +16,11 @@ use super::{
     change::patch::{Patch, Sides, makes_name},
     recorder::Recorder,
 };
-use base::{error::Error, path::RepoPath};
+use base::{
+    diff::{self, Replacement, Stat},
+    error::Error,
+    path::RepoPath,
+};
 use gate::{Rules, secrets};
 use record::{
     Draft, Keeper, Note, Permit, RunFolder,
@@ -90,6 +94,13 @@ impl Redactor<'_> {
             at += part.len();
         }
         without(&patch.bytes, &lost)
+    }
+
+    /// The first words that a patch replaces, as people are shown them.
+    pub(super) fn replacements(&self, patch: &Patch, most: usize) -> Vec<Replacement> {
+        let of_part =
+            |(part, stat): (&[u8], &Stat)| diff::replacements(&without(part, &self.secrets_of(part, &stat.path)), most);
+        patch.parts().flat_map(of_part).take(most).collect()
     }
 
     /// Returns the secrets that must be withheld from a part. Unless the change adds a secret there are none, else all in the part.

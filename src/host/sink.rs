@@ -5,7 +5,11 @@ use serde_json::Value;
 
 use super::{Commitment, agents::Agent};
 use adapter::Work;
-use base::{call::Blob, diff::Stat, hash::Sha256};
+use base::{
+    call::Blob,
+    diff::{Replacement, Stat},
+    hash::Sha256,
+};
 use gate::GateResult;
 use llm::Usage;
 
@@ -144,6 +148,8 @@ pub enum Event {
         proposal: String,
         /// How many files would change.
         files: usize,
+        /// The first words that would become others, without secrets.
+        replacements: Vec<Replacement>,
     },
     /// An adapter's change was applied.
     DtaApplied {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use nrv::{
-    base::{call::Blob, hash::Sha256},
+    base::{call::Blob, diff::Replacement, hash::Sha256, path::RepoPath},
     gate::{Decision, GateResult},
     host::{Commitment, Event, Maker, Work},
     llm::Usage,
@@ -49,6 +49,8 @@ fn names(events: &[Value]) -> Vec<&str> {
 fn one_of_each() -> Vec<Event> {
     let (tool, text, label) = (|| "t".to_owned(), "x".to_owned(), "l".to_owned());
     let sha256 = Sha256::of(b"");
+    let path = RepoPath::parse("a.md").unwrap();
+    let replacement = Replacement { path, line: 1, old: text.clone(), new: tool() };
     let result = GateResult {
         decision: Decision::Warn,
         gate_name: "g".to_owned(),
@@ -96,7 +98,7 @@ fn one_of_each() -> Vec<Event> {
         Event::DtaProgress { tool: tool(), phase: Work::AskErrors, done: 0, total: 1 },
         Event::DtaProgress { tool: tool(), phase: Work::Apply, done: 0, total: 1 },
         Event::DtaProgress { tool: tool(), phase: Work::Verify, done: 0, total: 1 },
-        Event::DtaProposed { tool: tool(), proposal: "p".to_owned(), files: 1 },
+        Event::DtaProposed { tool: tool(), proposal: "p".to_owned(), files: 1, replacements: vec![replacement] },
         Event::Applied { files: 1, written: true },
         Event::Applied { files: 1, written: true },
         Event::DtaApplied { tool: tool(), files: 1 },

@@ -28,6 +28,12 @@ pub(super) fn split(bytes: &[u8]) -> Vec<&[u8]> {
     lines
 }
 
+/// The words of a line, and each space, quote, bracket and the like between them.
+pub(super) fn words(line: &[u8]) -> Vec<&[u8]> {
+    let is_sign = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<>{}()[];,=".contains(byte);
+    line.chunk_by(|a, b| !is_sign(a) && !is_sign(b)).collect()
+}
+
 /// The runs that differ, in order, with at least one common line between two of them.
 ///
 /// Linear for the common ends, and near to it for a few edits in a big file. Myers' algorithm without a deadline bounds its

@@ -37,7 +37,7 @@ pub fn take_back(before: &[u8], after: &[u8], now: &[u8]) -> TakenBack {
             (None, _) => before[one.after.clone()].concat(),
             (Some((at, other)), None) if one.before == other.before && is_line(one) && is_line(other) => {
                 let lines = [before[one.after.start], after[one.before.start], now[other.after.start]];
-                let Some(line) = take_back_words(lines.map(words)) else { return TakenBack::Conflict };
+                let Some(line) = take_back_words(lines.map(line::words)) else { return TakenBack::Conflict };
                 later.remove(at);
                 line
             }
@@ -169,12 +169,6 @@ fn patched(pieces: &[&[u8]], mut patches: Patches) -> Vec<u8> {
     }
     pieces[at..].iter().for_each(|piece| out.extend_from_slice(piece));
     out
-}
-
-/// The words of a line, and each space, quote, bracket and the like between them.
-fn words(line: &[u8]) -> Vec<&[u8]> {
-    let is_sign = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<>{}()[];,=".contains(byte);
-    line.chunk_by(|a, b| !is_sign(a) && !is_sign(b)).collect()
 }
 
 /// The changes line by line, where each line has one in its place.

@@ -34,6 +34,7 @@ mod placed;
 mod placer;
 mod reject;
 mod repair;
+mod replacement;
 mod risk;
 #[cfg(test)]
 mod roundtrip;
@@ -50,6 +51,7 @@ pub use self::{
     placed::render_placed,
     placer::Placement,
     repair::Repaired,
+    replacement::{Replacement, replacements},
     risk::{Mark, counted, marked, marks, marks_of_path, sort_by_risk},
     size::{Lines, Stat},
     split::{Part, parts},

@@ -9,7 +9,7 @@ use super::{
     redact,
 };
 use base::{
-    diff::{self, Mark, Stat},
+    diff::{self, Mark, Replacement, Stat},
     text::escape,
 };
 
@@ -63,6 +63,19 @@ pub(super) fn listed(mut files: Vec<File>, most: usize) -> String {
     right_align(&mut table, &[1, 2]);
     let counts = diff::counted(files[shown.len()..].iter().map(|file| file.marks.as_slice()));
     format!("{}\n{}", trimmed(&table), more(&counts))
+}
+
+/// The first words that become others, a line each.
+pub(super) fn replaced(replaced: &[Replacement], most: usize) -> String {
+    let mut text = String::new();
+    for Replacement { path, line, old, new } in replaced.iter().take(most) {
+        let [path, old, new] = [path.as_str(), old, new].map(|part| escape(&redact::text(part)));
+        let _ = writeln!(text, "  {path}:{line}: `{old}` → `{new}`");
+    }
+    if replaced.len() > most {
+        text.push_str("  and more, in the patch\n");
+    }
+    text
 }
 
 /// The number of files that are not shown, by kind; nothing if all are.

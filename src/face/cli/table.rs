@@ -10,6 +10,7 @@ use super::{
     files,
 };
 use base::{
+    diff::{Replacement, replacements},
     error::Error,
     text::{counted, escape},
 };
@@ -69,8 +70,8 @@ pub(super) fn model(
     }
 }
 
-/// A proposal: its counts, its changes, and the first files.
-pub(super) fn proposal(proposal: &Value, most: usize) -> String {
+/// A proposal: its counts, the first files, and the first words that would become others.
+pub(super) fn proposal(proposal: &Value, replaced: &[Replacement], most: usize) -> String {
     let mut text = format!("{} proposes", proposal["tool"].as_str().unwrap_or_default());
     let counts = proposal["proposed_changes"].as_object().into_iter().flatten().filter(|(_, count)| **count != 0);
     let counts: Vec<String> = counts.map(|(name, count)| agreeing(count, &words(name))).collect();
@@ -80,6 +81,7 @@ pub(super) fn proposal(proposal: &Value, most: usize) -> String {
         let _ = writeln!(text, " to change {}:", counts.join(", "));
         let files: Vec<&Value> = proposal["files"].as_array().into_iter().flatten().collect();
         text.push_str(&files::listed(files.iter().map(|file| files::File::of_row(file)).collect(), most));
+        text.push_str(&files::replaced(replaced, most));
     }
     for setting in proposal["settings"].as_array().into_iter().flatten() {
         let word = |key: &str| escape(setting[key].as_str().unwrap_or_default());
@@ -145,7 +147,8 @@ pub(super) fn question(question: &Question, most: usize) -> String {
         return format!("{}\n", escape(&question.subject.to_string()));
     }
     let text = format!("{}{}", objections(&question.subject["results"]), beside(&question.subject));
-    format!("{text}{}", files::listed(files::of_patch(&question.files, &question.patch), most))
+    let replaced = files::replaced(&replacements(&question.patch, most + 1), most);
+    format!("{text}{}{replaced}", files::listed(files::of_patch(&question.files, &question.patch), most))
 }
 
 /// The parts of a plan or diff that its patch does not show.

@@ -1,6 +1,7 @@
 //! The sink of the command line: shows the events of a run, and asks the person at the terminal.
 
 use std::{
+    collections::BTreeMap,
     io::BufRead,
     str::Utf8Chunk,
     sync::atomic::{AtomicBool, Ordering},
@@ -17,6 +18,7 @@ use super::{
     redact, signals, table,
 };
 use base::{
+    diff::Replacement,
     error::Error,
     text::{counted, escape, shortened},
 };
@@ -37,6 +39,8 @@ pub(super) struct Terminal<'a> {
     /// Becomes true on Ctrl-C.
     cancel: &'a AtomicBool,
     meter: &'a Meter,
+    /// The words that each proposal replaces, by its id.
+    replaced: BTreeMap<String, Vec<Replacement>>,
 }
 
 impl<'a> Terminal<'a> {
@@ -66,7 +70,7 @@ impl<'a> Terminal<'a> {
 
     /// As [`Terminal::new`], if Ctrl-C is handled already.
     pub(super) fn over(here: &'a Here, out: &'a mut Output) -> Self {
-        Terminal { out, cancel: &here.context.options.cancel, meter: &here.meter }
+        Terminal { out, cancel: &here.context.options.cancel, meter: &here.meter, replaced: BTreeMap::new() }
     }
 }
 
@@ -97,11 +101,9 @@ impl Sink for Terminal<'_> {
             }
             Event::Print { text } => text.split('\n').for_each(|line| self.out.tell(&escape(line))),
             Event::DtaVerified { output, after, .. } => {
-                if self.out.is_json() || self.out.is_quiet() {
-                    return;
+                if !self.out.is_json() && !self.out.is_quiet() {
+                    self.out.data(&table::adapter(&output, &after));
                 }
-                let text = table::adapter(&output, &after);
-                self.out.data(&text);
             }
             Event::Applied { files, written } => tracing::info!("applied {}, written: {written}", of_files(files)),
             Event::Warning { result } => self.warning(&result),
@@ -132,7 +134,10 @@ impl Sink for Terminal<'_> {
             }
             Event::DtaProgress { tool, phase, total, .. } => self.meter.begin(&tool, phase, total),
             Event::DtaProposed { tool, files: 0, .. } => self.out.say(&format!("{tool} proposes no change.")),
-            Event::DtaProposed { tool, files, .. } => tracing::info!("{tool} proposes to change {}", of_files(files)),
+            Event::DtaProposed { tool, proposal, files, replacements } => {
+                tracing::info!("{tool} proposes to change {}", of_files(files));
+                self.replaced.insert(proposal, replacements);
+            }
             Event::DtaApplied { tool, files } => tracing::info!("{tool} changed {}", of_files(files)),
         }
     }
@@ -269,7 +274,8 @@ impl Terminal<'_> {
                 self.out.line(&quoted(text.as_bytes()));
             }
             (value, _) if value.get("proposed_changes").is_some() && value.get("files").is_some() => {
-                let text = table::proposal(value, LISTED);
+                let replaced = value["id"].as_str().and_then(|id| self.replaced.get(id));
+                let text = table::proposal(value, replaced.map(Vec::as_slice).unwrap_or_default(), LISTED);
                 self.out.data(&text);
             }
             (value, true) => self.out.document(value),

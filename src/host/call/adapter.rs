@@ -55,6 +55,9 @@ use system::{
 /// The word in the name of the artefact with the source of a user's adapter.
 pub(super) const SOURCE: &str = "adapter";
 
+/// The most replaced words of a proposal that are told.
+const MOST_REPLACED: usize = 100;
+
 /// The adapters that exist and that a policy approves.
 pub(crate) fn approved<'a>(context: &'a Context, policy: &Policy) -> Vec<&'a dyn Adapter> {
     let list = policy.settings().adapters.approved.as_ref();
@@ -238,6 +241,7 @@ impl Adapters<'_, '_> {
             tool: tool.to_owned(),
             proposal: stored.id.clone(),
             files: stored.proposal.changes.len(),
+            replacements: self.pipeline.run.redactor().replacements(&stored.patch, MOST_REPLACED),
         });
         let patch = self.pipeline.recorder.folder.file_ref(&stored.patch_path)?;
         let patch_sha256 = Sha256::of(&stored.patch.bytes);
