@@ -122,6 +122,7 @@ pub(crate) fn propose(
         threads: options.threads,
         cancel: run.deadline.stop(),
         renames: &|| git::renames(workspace.root(), &options.environment_of_git(), &options.cancel),
+        contents: &|names| git::contents(workspace.root(), names, &options.environment_of_git(), &options.cancel),
         progress: options.progress.0.as_ref(),
     };
     adapter.propose(&ctx, invocation)

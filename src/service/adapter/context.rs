@@ -34,6 +34,9 @@ pub enum Work {
     Verify,
 }
 
+/// Reads contents by their names.
+pub(crate) type Contents<'a> = dyn Fn(&[String]) -> Result<Vec<Option<Vec<u8>>>, Error> + Sync + 'a;
+
 /// The surroundings of an adapter.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
@@ -51,6 +54,8 @@ pub struct Context<'a> {
     pub cancel: &'a AtomicBool,
     /// Reads the renames of the tree's history, which takes time; without a repository there are none.
     pub renames: &'a (dyn Fn() -> Result<Renames, Error> + Sync),
+    /// Reads the contents of git's objects by their names; none for those that can't be read.
+    pub contents: &'a Contents<'a>,
     /// Starts language servers.
     pub servers: &'a dyn Servers,
     /// Receives the phase with the numbers of finished and of all files or questions; 0 of 0 if they are not known.
@@ -61,6 +66,7 @@ impl<'a> Context<'a> {
     /// The surroundings of an adapter that has the tree alone: no run, no history and no language servers.
     pub fn of_tree(view: View<'a>, threads: usize, cancel: &'a AtomicBool) -> Self {
         let renames = &|| Ok(Renames::default());
+        let contents = &|names: &[String]| Ok(vec![None; names.len()]);
         Context {
             view,
             hidden: None,
@@ -69,6 +75,7 @@ impl<'a> Context<'a> {
             threads,
             cancel,
             renames,
+            contents,
             servers: &NoServers,
             progress: &|_, _, _| {},
         }

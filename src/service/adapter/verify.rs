@@ -219,12 +219,14 @@ pub fn verify(adapter: &dyn Adapter, request: &Request) -> Report {
         let view = View::new(&workspace, &overlay);
         // Settings of the user, who is not known here, don't change the history.
         let renames = || git::renames(&request.root, &BTreeMap::new(), &cancel);
+        let contents = |names: &[String]| git::contents(&request.root, names, &BTreeMap::new(), &cancel);
         let run = request.run_folder.file_name().and_then(|name| name.to_str());
         let ctx = Context {
             run,
             hidden: Some(&hidden),
             is_later: request.is_later,
             renames: &renames,
+            contents: &contents,
             ..Context::of_tree(view, request.threads, &cancel)
         };
         let looks_at = adapter.looks_at(&baseline.input);

@@ -35,6 +35,8 @@ pub(super) struct Work {
 pub(super) struct Changes {
     pub(super) removed: Vec<Side>,
     pub(super) added: Vec<Side>,
+    /// Files that get another content, as they were and as they are.
+    pub(super) modified: Vec<(Side, Side)>,
     /// Files that get another content, each with one that gets the old content.
     pub(super) replaced: Vec<(BString, BString)>,
 }
@@ -92,6 +94,7 @@ pub(super) fn between(
         let old = modified.iter().find(|(old, _)| old.path == *path);
         old.and_then(|(old, _)| repository.find_header(old.id).ok()).is_some_and(|header| header.size() >= TELLING)
     });
+    changes.modified = modified;
     Ok(changes)
 }
 

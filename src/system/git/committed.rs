@@ -1,4 +1,4 @@
-//! The name of a content among git's objects, and the newest commit whose message has a certain line.
+//! Contents among git's objects, and the newest commit whose message has a certain line.
 
 use std::{
     collections::BTreeMap,
@@ -21,11 +21,38 @@ use base::error::{Code, Error};
 /// The limit of commits that are searched.
 const MOST_COMMITS: usize = 20_000;
 
+/// The longest content that is read, in bytes.
+const LONGEST: u64 = 8 << 20;
+
 /// The name that git gives to an object with this content and no other, in hexadecimal digits; as long as that of `like`.
 pub fn blob_name(content: &[u8], like: &str) -> Option<String> {
     let id = ObjectId::from_hex(like.as_bytes()).ok()?;
     let name = gix::objs::compute_hash(id.kind(), gix::objs::Kind::Blob, content).ok()?;
     Some(name.to_hex().to_string())
+}
+
+/// The contents of objects by their names; none for one that is missing, that is no content, or that is longer than 8 MiB.
+pub fn contents(
+    root: &Path,
+    names: &[String],
+    environment: &BTreeMap<String, String>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Vec<Option<Vec<u8>>>, Error> {
+    let names = names.to_vec();
+    on_its_own_thread(root, environment, stop, move |root, environment, until| {
+        let Some(opened) = Opened::at(root, environment)? else { return Ok(vec![None; names.len()]) };
+        let read = |name: &String| {
+            if until.load(Ordering::Relaxed) {
+                return Err(Error::new(Code::Cancelled, "the run was cancelled"));
+            }
+            let id = ObjectId::from_hex(name.as_bytes()).ok();
+            let id = id.filter(|id| {
+                opened.repository.find_header(*id).is_ok_and(|found| found.kind().is_blob() && found.size() <= LONGEST)
+            });
+            Ok(id.and_then(|id| Some(opened.repository.find_blob(id).ok()?.detach().data)))
+        };
+        names.iter().map(read).collect()
+    })
 }
 
 /// The newest commit, from the present one backwards, whose message has this line in its last paragraph; none if there is none.

@@ -36,7 +36,7 @@ use std::{
 };
 
 pub use self::commit_files::{CommitFile, commit_files};
-pub use self::committed::{blob_name, commit_with_line};
+pub use self::committed::{blob_name, commit_with_line, contents};
 pub use self::renames::{Renamed, Renames, Trace};
 pub use self::revision::{Bringing, brought};
 use self::{
@@ -116,7 +116,7 @@ pub fn renames(root: &Path, environment: &BTreeMap<String, String>, stop: &Arc<A
     });
     match read {
         Err(error) if error.code() != Code::Cancelled => {
-            Ok(Renames { renamed: Vec::new(), remark: Some(error.message().to_owned()) })
+            Ok(Renames { remark: Some(error.message().to_owned()), ..Renames::default() })
         }
         read => read,
     }
@@ -126,7 +126,9 @@ pub fn renames(root: &Path, environment: &BTreeMap<String, String>, stop: &Arc<A
 pub fn readable(root: &Path) -> Vec<PathBuf> {
     let Ok(Some(place)) = Place::find(root) else { return Vec::new() };
     let files = [settings::SYSTEM, settings::NONE].map(PathBuf::from);
+    let alternates = place.alternates().unwrap_or_default();
     let mut folders = vec![place.dot_git, place.own, place.common];
+    folders.extend(alternates);
     folders.extend(files);
     folders.sort();
     folders.dedup();

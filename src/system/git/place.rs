@@ -42,6 +42,11 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// The folders of other repositories from which it takes objects.
+    pub(super) fn alternates(&self) -> Result<Vec<PathBuf>, Error> {
+        alternates(&self.common.join("objects"))
+    }
+
     /// The repository of a folder: the nearest one above, as git finds it. None if no folder above has a `.git`.
     pub(super) fn find(root: &Path) -> Result<Option<Place>, Error> {
         let mut odd = None;
@@ -70,7 +75,7 @@ impl Place {
     fn check_files(&self) -> Result<(), Error> {
         check_file(&self.own.join("index"))?;
         check_short(&self.common.join("packed-refs"), LONGEST_REFERENCES)?;
-        check_alternates(&self.common.join("objects"))?;
+        self.alternates()?;
         let own = ["config.worktree", "info/sparse-checkout"].map(|name| self.own.join(name));
         let common = ["config", "shallow", "info/exclude", "info/attributes", "objects/info/alternates"];
         for path in own.into_iter().chain(common.map(|name| self.common.join(name))) {
@@ -96,10 +101,11 @@ impl Place {
     }
 }
 
-/// An error if one of the linked object folders has an unreadable list of alternates.
-fn check_alternates(objects: &Path) -> Result<(), Error> {
+/// The folders of other repositories from which a folder of objects takes some; an error if one has an unreadable list of them.
+fn alternates(objects: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut open = vec![objects.to_owned()];
     let mut seen = BTreeSet::new();
+    let mut all = Vec::new();
     while let Some(folder) = open.pop() {
         let path = folder.join("info/alternates");
         check_short(&path, LONGEST_FILE)?;
@@ -112,9 +118,11 @@ fn check_alternates(objects: &Path) -> Result<(), Error> {
         }
         let named = gix::odb::alternate::parse(&whole(&path)?);
         let named = named.map_err(|_| unknown(&format!("`{}` can't be read", path.display())))?;
-        open.extend(named.into_iter().map(|other| folder.join(other)));
+        let others: Vec<PathBuf> = named.into_iter().map(|other| folder.join(other)).collect();
+        all.extend(others.iter().cloned());
+        open.extend(others);
     }
-    Ok(())
+    Ok(all)
 }
 
 #[expect(clippy::disallowed_methods, reason = "these files are git's, not the user's")]

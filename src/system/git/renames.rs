@@ -35,6 +35,8 @@ const MOST_COMMITS: usize = 20_000;
 const WORK: Work = Work { entries: 50_000_000, bytes: 2 << 30 };
 /// The longest content that is compared.
 const LONGEST: u64 = 8 << 20;
+/// The limit of earlier contents of a file.
+const MOST_VERSIONS: usize = 64;
 /// The limit of files that are not committed.
 const MOST_NEW: usize = 20_000;
 
@@ -67,6 +69,10 @@ pub enum Trace {
 pub struct Renames {
     /// Each path that is gone with each of its files, sorted.
     pub renamed: Vec<Renamed>,
+    /// The names of the objects with each file's committed contents, the newest first, 64 at most.
+    pub versions: BTreeMap<RepoPath, Vec<String>>,
+    /// The files that the history begins with, by their present paths.
+    pub originals: BTreeSet<RepoPath>,
     /// The reason that older renames are unknown, if any.
     pub remark: Option<String>,
 }
@@ -122,6 +128,8 @@ struct History<'a> {
     taken: usize,
     /// The commit of each path's newest end.
     ended: BTreeMap<BString, usize>,
+    /// The earlier contents of files, by their present paths.
+    versions: BTreeMap<BString, Vec<ObjectId>>,
     remark: Option<String>,
 }
 
@@ -146,6 +154,7 @@ pub(super) fn read(opened: &mut Opened, stop: &AtomicBool) -> Result<Renames, Er
         apart: Vec::new(),
         taken: 0,
         ended: BTreeMap::new(),
+        versions: BTreeMap::new(),
         // Contents that are not here can't tell that a file moved.
         remark: opened
             .settings
@@ -199,7 +208,7 @@ impl History<'_> {
             files.insert(id, Rc::new(Pieces::of(&bytes)));
             added.push(Side { path, id });
         }
-        match self.take(&Changes { removed, added, replaced: Vec::new() }, files) {
+        match self.take(&Changes { removed, added, ..Changes::default() }, files) {
             Err(End::Stopped(error)) => Err(error),
             Ok(()) | Err(End::Missing | End::Exhausted) => Ok(()),
         }
@@ -254,23 +263,25 @@ impl History<'_> {
 
     /// Notes the fates of the files that a commit removes.
     fn take(&mut self, changes: &Changes, files: BTreeMap<ObjectId, Rc<Pieces>>) -> Result<(), End> {
-        let Changes { removed, added, replaced } = changes;
+        let Changes { removed, added, replaced, .. } = changes;
         // Later edits of files that are not committed make them no other ones.
         let is_committed = files.is_empty();
-        let pairs = {
+        let (pairs, displaced) = {
             let mut read = Blobs { history: self, pieces: files, lengths: BTreeMap::new(), is_exhausted: false };
+            let displaced = displaced(changes, &mut read);
             let mut pairs = pairing::pairs(removed, added, &mut read);
             pairs.retain(|(from, to)| !is_committed || pairing::is_sure(&removed[*from], &added[*to], &mut read));
             if read.is_exhausted {
                 return Err(End::Exhausted);
             }
-            pairs
+            (pairs, displaced)
         };
         let mut new: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (from, to) in pairs {
             let equals = pairing::equals(from, removed, added);
             new.insert(from, equals.unwrap_or_else(|| vec![to]));
         }
+        self.note_versions(changes, &new);
         let known: BTreeSet<usize> = new.values().flatten().copied().collect();
         let born = added.iter().enumerate().filter(|(at, _)| !known.contains(at));
         let born: Vec<Fate> = born.map(|(_, side)| self.now(&side.path)).collect();
@@ -302,11 +313,31 @@ impl History<'_> {
             self.next.extend(fates.first().map(|fate| (path.clone(), fate.clone())));
             self.fates.entry(path.clone()).or_default().extend(fates);
         }
-        for (path, ends) in replaced.iter().map(|(path, to)| (path, self.ends(to))).collect::<Vec<_>>() {
+        for (path, ends) in
+            replaced.iter().chain(&displaced).map(|(path, to)| (path, self.ends(to))).collect::<Vec<_>>()
+        {
             self.replaced.entry(path.clone()).or_default().extend(ends);
         }
         self.taken += 1;
         Ok(())
+    }
+
+    /// Notes the contents that files had before a commit, which may have moved each removed one to some added ones.
+    fn note_versions(&mut self, changes: &Changes, moved: &BTreeMap<usize, Vec<usize>>) {
+        changes.modified.iter().for_each(|(side, _)| self.note_version(&side.path, side.id));
+        for (from, places) in moved {
+            places.iter().for_each(|to| self.note_version(&changes.added[*to].path, changes.removed[*from].id));
+        }
+    }
+
+    /// Notes the content that a file had before a commit, by the path that the commit gives it.
+    fn note_version(&mut self, path: &BString, id: ObjectId) {
+        if let Fate::At(path) = self.now(path) {
+            let versions = self.versions.entry(path).or_default();
+            if versions.len() < MOST_VERSIONS {
+                versions.push(id);
+            }
+        }
     }
 
     /// The only other file of a path's name, if it existed before the present commit.
@@ -357,7 +388,21 @@ impl History<'_> {
         self.next.get(path).cloned().unwrap_or_else(|| Fate::At(path.clone()))
     }
 
-    fn result(self, committed: &[tree::Listed]) -> Renames {
+    /// The contents of each file, from the present commit's on.
+    fn versions(&mut self, committed: &[tree::Listed]) -> BTreeMap<RepoPath, Vec<String>> {
+        let files = committed.iter().filter(|file| is_file(file));
+        let versions = files.filter_map(|file| {
+            let earlier = self.versions.remove(&file.path).unwrap_or_default();
+            let all = std::iter::once(file.id).chain(earlier).map(|id| id.to_hex().to_string());
+            Some((self.inside(file.path.as_bstr())?, all.collect()))
+        });
+        versions.collect()
+    }
+
+    fn result(mut self, committed: &[tree::Listed]) -> Renames {
+        let versions = self.versions(committed);
+        let originals = committed.iter().filter(|file| !self.born.contains(&file.path));
+        let originals = originals.filter_map(|file| self.inside(file.path.as_bstr())).collect();
         let mut places: BTreeMap<ObjectId, Vec<&BString>> = BTreeMap::new();
         for file in committed.iter().filter(|file| is_file(file)) {
             places.entry(file.id).or_default().push(&file.path);
@@ -395,7 +440,7 @@ impl History<'_> {
                 renamed.insert(Renamed { from, to, trace: Trace::Rename });
             }
         }
-        Renames { renamed: renamed.into_iter().collect(), remark: self.remark }
+        Renames { renamed: renamed.into_iter().collect(), versions, originals, remark: self.remark }
     }
 
     /// True for a content that is long enough to be that of one file.
@@ -466,6 +511,21 @@ fn sorted(commits: &BTreeMap<ObjectId, Commit>) -> Vec<(ObjectId, ObjectId)> {
         }
     }
     trees
+}
+
+/// Files whose contents made room for that of another file, each with the modified or added file that got a similar one.
+fn displaced(changes: &Changes, contents: &mut dyn Contents) -> Vec<(BString, BString)> {
+    let taken: BTreeSet<&BString> = changes.replaced.iter().map(|(_, to)| to).collect();
+    let left: BTreeSet<&BString> = changes.replaced.iter().map(|(from, _)| from).collect();
+    let gone = changes.modified.iter().map(|(old, _)| old).filter(|old| taken.contains(&old.path));
+    let mut gone: Vec<Side> = gone.cloned().collect();
+    gone.sort_by(|one, other| one.path.cmp(&other.path));
+    let new = changes.modified.iter().map(|(_, new)| new).filter(|new| left.contains(&new.path));
+    let mut new: Vec<Side> = new.chain(&changes.added).cloned().collect();
+    new.sort_by(|one, other| one.path.cmp(&other.path));
+    let mut pairs = pairing::pairs(&gone, &new, contents);
+    pairs.retain(|(from, to)| gone[*from].path != new[*to].path && pairing::is_sure(&gone[*from], &new[*to], contents));
+    pairs.into_iter().map(|(from, to)| (gone[from].path.clone(), new[to].path.clone())).collect()
 }
 
 /// The places of the fates that are some, with the evidence.

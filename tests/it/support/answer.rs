@@ -5,11 +5,7 @@ use std::sync::atomic::AtomicBool;
 use nrv::{
     Adapters, Error,
     adapter::{Context, jsonl},
-    system::{
-        git::Renames,
-        language_server::NoServers,
-        workspace::{Overlay, View, Workspace},
-    },
+    system::workspace::{Overlay, View, Workspace},
 };
 
 /// Asks the built-in adapter that the request names, in an empty workspace.
@@ -17,17 +13,7 @@ pub(crate) fn answer(tool: &str, request: &jsonl::Request) -> Result<jsonl::Answ
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let workspace = Workspace::open(folder.path()).expect("the folder exists");
     let (overlay, cancel) = (Overlay::default(), AtomicBool::new(false));
-    let ctx = Context {
-        view: View::new(&workspace, &overlay),
-        hidden: None,
-        is_later: false,
-        run: None,
-        threads: 1,
-        cancel: &cancel,
-        progress: &|_, _, _| {},
-        renames: &|| Ok(Renames::default()),
-        servers: &NoServers,
-    };
+    let ctx = Context::of_tree(View::new(&workspace, &overlay), 1, &cancel);
     let adapters = Adapters::default();
     jsonl::answer(adapters.find(tool).expect("it is built in"), &ctx, request)
 }
