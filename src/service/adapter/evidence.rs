@@ -9,7 +9,7 @@ use std::{
 use super::{
     Context,
     contract::{BaselineRecord, Counts, Failure, FileHash, ManifestRecord},
-    record_files,
+    covered, record_files,
 };
 use base::{
     change::{ChangeSet, Entry, Stamp},
@@ -268,10 +268,16 @@ impl<'a> Evidence<'a> {
     /// Files that appeared or vanished under the target.
     fn names(&self, ctx: &Context<'_>) -> Result<Vec<Failure>, Error> {
         let domain = Globs::parse(&self.looks_at)?;
-        let listing = ctx.view.list(&self.baseline.input.target.globs(ctx.view)?, ctx.threads)?;
+        let target = self.baseline.input.target.globs(ctx.view)?;
+        let listing = ctx.view.list(&target, ctx.threads)?;
+        let mut covered = covered::files(ctx, (&target, &domain), &listing.paths);
+        // Older records do not name them.
+        covered
+            .retain(|path| !ctx.is_later || self.baseline.skipped.iter().any(|skipped| skipped.path == path.as_str()));
         let owned = |path: &&RepoPath| domain.matches(path);
         let mut found: BTreeSet<&str> = listing.paths.iter().filter(owned).map(RepoPath::as_str).collect();
         found.extend(listing.unnameable.iter().map(String::as_str));
+        found.extend(covered.iter().map(RepoPath::as_str));
         let mut expected: BTreeSet<&str> = self.baseline.files.iter().map(|file| file.path.as_str()).collect();
         let skipped = || self.baseline.skipped.iter().map(|skipped| skipped.path.as_str());
         expected.extend(skipped());

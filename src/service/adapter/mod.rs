@@ -19,6 +19,7 @@ pub mod verify;
 
 mod adapters;
 mod context;
+mod covered;
 mod record_files;
 
 #[cfg(test)]
