@@ -1,6 +1,9 @@
 //! Links in repositories with several documentations: translations that fall back to their main language, and names that several
 //! documentations share.
 
+mod blocks;
+mod history;
+
 use serde_json::{Value, json};
 
 use crate::support::site::Site;
@@ -12,6 +15,7 @@ const DOCUSAURUS: (&str, &str) =
 fn site(files: &[(&str, &str)]) -> Site {
     let site = Site::empty();
     site.git(&["init", "-q", "-b", "main"]);
+    site.git(&["commit", "-q", "--allow-empty", "-m", "Begin"]);
     files.iter().for_each(|(name, text)| site.write(name, text));
     site.commit();
     site

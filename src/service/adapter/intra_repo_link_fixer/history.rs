@@ -20,6 +20,10 @@ pub(super) struct History {
     apart: Moves,
     /// Files, with the paths that they had.
     earlier: Moves,
+    /// The files that the history begins with.
+    pub(super) originals: BTreeSet<String>,
+    /// The names of the contents that each file had.
+    pub(super) versions: BTreeMap<String, Vec<String>>,
     /// The reason that older moves are unknown, if they are.
     pub(super) remark: Option<String>,
 }

@@ -6,10 +6,12 @@
 //!
 //! `verify` and its modules share nothing with the proposing side but `params`, the wire types.
 
+mod blocks;
 mod diagnosis;
 mod heading;
 mod hidden;
 mod history;
+mod includes;
 mod near;
 mod page;
 mod params;

@@ -6,6 +6,8 @@ use memchr::memmem;
 use regex::Regex;
 
 use super::{
+    blocks::Blocks,
+    includes,
     params::{Dialect, Params},
     reference::{Reference, name},
     scheme::{Addressed, Scheme},
@@ -67,6 +69,10 @@ pub(super) struct Link {
 /// A file with links.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
+    /// The names of files whose text it takes in.
+    pub(super) includes: BTreeSet<String>,
+    /// The blocks that it may have.
+    pub(super) blocks: Blocks,
     /// The number of links, external ones too.
     pub(super) total: usize,
     /// The links within the repository.
@@ -92,10 +98,10 @@ impl Kind {
     }
 
     /// The outline of a file; none if it is not UTF-8.
-    pub(super) fn outline(self, bytes: &[u8], pulse: Pulse<'_>) -> Result<Option<Outline>, Error> {
+    pub(super) fn outline(self, bytes: &[u8], blocks: Blocks, pulse: Pulse<'_>) -> Result<Option<Outline>, Error> {
         let Ok(text) = std::str::from_utf8(bytes) else { return Ok(None) };
         match self {
-            Kind::Markdown => markdown::outline(text, pulse),
+            Kind::Markdown => markdown::outline(&blocks.as_items(text), pulse),
             Kind::Mdx => mdx::outline(text, pulse),
             Kind::Html => html::outline(bytes, pulse),
         }
@@ -136,10 +142,10 @@ impl<'a> Manner<'a> {
 /// Reads a page.
 pub(super) fn read(kind: Kind, bytes: &[u8], manner: Manner<'_>, pulse: Pulse<'_>) -> Result<Page, Error> {
     let Manner { params, scheme, addressed } = manner;
-    let Some(outline) = kind.outline(bytes, pulse)? else {
+    let Some(outline) = kind.outline(bytes, scheme.blocks, pulse)? else {
         return Ok(Page { skipped: Some("it is not UTF-8".into()), ..Page::default() });
     };
-    let mut page = Page { skipped: outline.skipped.clone(), ..Page::default() };
+    let mut page = Page { skipped: outline.skipped.clone(), blocks: scheme.blocks, ..Page::default() };
     let is_template =
         kind == Kind::Html && ["{{", "{%", "<%"].iter().any(|mark| memmem::find(bytes, mark.as_bytes()).is_some());
     for (value, piece, destination) in destinations(bytes, &outline) {
@@ -158,14 +164,19 @@ pub(super) fn read(kind: Kind, bytes: &[u8], manner: Manner<'_>, pulse: Pulse<'_
     }
     let text = std::str::from_utf8(bytes).unwrap_or_default();
     if kind != Kind::Html {
+        page.includes = includes::included(text);
         let slug::Anchors { known, doubt } =
             slug::anchors(&without(text, &outline.programs), &outline.headings, scheme);
         page.anchors.extend(known);
         let reason = outline.skipped.filter(|_| kind == Kind::Mdx).or(outline.doubt.map(Cow::Borrowed));
-        page.doubt = reason.map(Cow::into_owned).or(doubt);
+        let more = (!page.includes.is_empty()).then(|| "it includes other files".to_owned());
+        page.doubt = reason.map(Cow::into_owned).or(doubt).or(more);
         if kind == Kind::Markdown && matches!(scheme.dialect, Dialect::Github | Dialect::Gitlab) {
             page.anchors.extend(raw_headings(text).iter().filter_map(|text| slug::slug(text, scheme)));
         }
+    }
+    if is_template {
+        page.doubt = Some("it is a template, which may bring others".to_owned());
     }
     page.anchors.extend(outline.names);
     Ok(page)

@@ -59,17 +59,33 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
         Ok(page.skipped.take().map_or_else(|| Look::Read(page), Look::Skip))
     })?;
     survey.check_skipped(params.on_skip)?;
+    let included: BTreeSet<String> =
+        survey.files.iter_mut().flat_map(|file| std::mem::take(&mut file.found.includes)).collect();
+    for file in survey.files.iter_mut().filter(|file| included.contains(file.path.file_name())) {
+        file.found.doubt.get_or_insert_with(|| "other pages include it".to_owned());
+        file.found.links.iter_mut().for_each(|link| link.reference.is_by_address = true);
+    }
     let known = survey
         .files
         .iter_mut()
         .map(|file| (file.path.to_string(), Arc::new(facts(&mut file.found, sites.scheme(&file.path)))));
     let pages = known.collect();
-    let facts = Known { ctx, params: &params, sites: &sites, deadline, pages, others: Mutex::default() };
+    let (others, versions) = (Mutex::default(), Mutex::default());
+    let facts = Known { ctx, params: &params, sites: &sites, deadline, pages, others, versions };
     let look = |path: &str, lines: bool| facts.look(path, lines);
     let on_disk = |path: &str| on_disk(ctx, path);
     let ignored = ctx.view.workspace().ignore_files();
     let covers = |path: &str| RepoPath::parse(path).is_ok_and(|path| ignored.cover(&path));
-    let rules = Rules { tree: &tree, roots: &roots, params: &params, look: &look, on_disk: &on_disk, covers: &covers };
+    let earlier = |path: &str, names: &[String]| facts.earlier(path, names);
+    let rules = Rules {
+        tree: &tree,
+        roots: &roots,
+        params: &params,
+        look: &look,
+        on_disk: &on_disk,
+        covers: &covers,
+        earlier: &earlier,
+    };
     let fixer = Fixer { ctx, deadline, rules };
     let mut results = fixer.results(&survey.files)?;
     results.settings = sites.settings(survey.files.iter().map(|file| file.path.as_str()));
@@ -124,6 +140,8 @@ struct Known<'a> {
     pages: BTreeMap<String, Arc<Facts>>,
     /// Those of files that the survey did not read.
     others: Mutex<BTreeMap<(String, bool), Arc<Facts>>>,
+    /// The anchors that pages had.
+    versions: Mutex<BTreeMap<String, Arc<Vec<BTreeSet<String>>>>>,
 }
 
 impl Known<'_> {
@@ -138,6 +156,23 @@ impl Known<'_> {
         let facts = Arc::new(self.read(path, lines)?);
         self.others.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&facts));
         Ok(facts)
+    }
+
+    /// The anchors of a page in its earlier contents.
+    fn earlier(&self, path: &str, names: &[String]) -> Result<Arc<Vec<BTreeSet<String>>>, Error> {
+        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = versions.get(path) {
+            return Ok(Arc::clone(known));
+        }
+        let Some(kind) = Kind::of(path) else { return Ok(Arc::default()) };
+        let manner = Manner::of(self.params, self.sites, path);
+        let pulse = || self.deadline.check(self.ctx);
+        let contents = (self.ctx.contents)(names)?;
+        let read = |content: Vec<u8>| Ok(page::read(kind, &content, manner, &pulse)?.anchors);
+        let read: Vec<_> = contents.into_iter().flatten().map(read).collect::<Result<_, Error>>()?;
+        let read = Arc::new(read);
+        versions.insert(path.to_owned(), Arc::clone(&read));
+        Ok(read)
     }
 
     fn read(&self, path: &str, lines: bool) -> Result<Facts, Error> {
@@ -184,13 +219,7 @@ impl Fixer<'_> {
             diagnosis::defects(&self.rules, (&file.path, &file.found), &pulse)
         });
         let defects = defects.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let may_have_moved = |(file, defect): (&File, &Defect)| {
-            let path = file.found.links[defect.link].reference.path();
-            defect.why.is_break() && !path.is_empty()
-        };
-        let mut each =
-            files.iter().zip(&defects).flat_map(|(file, defects)| defects.iter().map(move |defect| (file, defect)));
-        let needs_history = each.any(may_have_moved);
+        let needs_history = defects.iter().flatten().any(|defect| defect.why.is_break());
         let history = if needs_history { self.history()? } else { History::default() };
         let repairer = Repairer { rules: self.rules, history: &history };
         repairer.check_choices()?;
@@ -218,6 +247,8 @@ impl Fixer<'_> {
         let renames = (self.ctx.renames)()?;
         let mut history = History::default();
         history.remark = renames.remark;
+        history.originals = renames.originals.into_iter().map(|path| path.to_string()).collect();
+        history.versions = renames.versions.into_iter().map(|(path, names)| (path.to_string(), names)).collect();
         for renamed in renames.renamed {
             history.add(&renamed.from, &renamed.to, renamed.trace);
         }

@@ -126,6 +126,19 @@ pub(super) fn name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
+/// True for a name of several words, which hardly two files have by chance. Its extension does not count.
+pub(super) fn is_telling(name: &str) -> bool {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let mut words = vec![0];
+    for (before, c) in std::iter::once(' ').chain(stem.chars()).zip(stem.chars()) {
+        if !c.is_alphabetic() || (before.is_lowercase() && c.is_uppercase()) {
+            words.push(0);
+        }
+        words.last_mut().into_iter().for_each(|letters| *letters += usize::from(c.is_alphabetic()));
+    }
+    words.iter().filter(|letters| **letters > 1).count() > 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

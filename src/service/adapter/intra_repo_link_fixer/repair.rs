@@ -7,7 +7,7 @@ use super::{
     near,
     page::{ENDINGS, Kind},
     params::Repair,
-    reference::{Reference, decoded, folder, joined, name},
+    reference::{Reference, decoded, folder, is_telling, joined, name},
     resolve::{Break, Page, Rules, Target},
     roots::Roots,
 };
@@ -293,6 +293,15 @@ impl Repairer<'_> {
         };
         let apart = is_apart
             .then(|| format!("only its {by} leads to `{entry}`, in another documentation, language or version"));
+        let is_lowered = broken.reference.is_by_address && (Kind::of(entry).is_some() || !name(entry).contains('.'));
+        let may_differ = (is_lowered && entry.to_lowercase() != *entry)
+            .then(|| format!("it moved to `{entry}`, which its site may have at an address in lower case"));
+        let is_original = (repair == Repair::Name && self.history.originals.contains(broken.file)).then(|| {
+            format!("only its name leads to `{entry}`, and its file is as old as the history, which can't tell of earlier moves")
+        });
+        let is_plain = repair == Repair::Name && Kind::of(entry).is_none() && !is_telling(name(entry));
+        let is_plain = is_plain
+            .then(|| format!("only its name leads to `{entry}`, and other files may have had a name of one word"));
         let remark = self.history.remark.as_ref().filter(|_| repair == Repair::Name);
         let unknown = || Some(format!("only its name leads to `{entry}`, and moves may be unknown: {}", remark?));
         let hides = || {
@@ -300,7 +309,8 @@ impl Repairer<'_> {
                 format!("only its name leads to `{entry}`, and a submodule that is not here may have that name, too")
             })
         };
-        self.rules.doubt(target, broken.reference.fragment()).or(apart).or_else(unknown).or_else(hides)
+        let doubt = self.rules.doubt(target, broken.reference.fragment());
+        doubt.or(apart).or(may_differ).or_else(unknown).or_else(hides).or(is_original).or(is_plain)
     }
 
     fn ambiguous(&self, broken: Broken<'_>, several: &[Target]) -> Decision {
@@ -332,8 +342,12 @@ impl Repairer<'_> {
             right.extend(self.rules.fragment(broken.reference, found)?.is_none().then(|| found.clone()));
         }
         match (right.as_slice(), found.as_slice()) {
-            ([target], _) => self.whole(Repair::Moved, broken.reference, target).map(Some),
-            ([], [target]) if !has_page => self.whole(Repair::Moved, broken.reference, target).map(Some),
+            ([target], _) | ([], [target]) if !right.is_empty() || !has_page => {
+                Ok(Some(match self.uncertain(Repair::Moved, broken, target) {
+                    Some(reason) => Decision::Open(reason, vec![target.entry.clone()]),
+                    None => self.whole(Repair::Moved, broken.reference, target)?,
+                }))
+            }
             ([], _) => Ok(None),
             (several, _) => Ok(Some(self.ambiguous(broken, several))),
         }
@@ -363,8 +377,19 @@ impl Repairer<'_> {
         }
         let Some(anchors) = &facts.anchors else { return open() };
         let Some((repair, anchor)) = self.other_anchor(&decoded(fragment), anchors) else { return open() };
+        if repair == Repair::Anchor && self.were_together(page, &decoded(fragment), &anchor)? {
+            let reason = format!("`{page}` had this heading and `#{anchor}` at the same time");
+            return Ok(Decision::Open(reason, self.similar(reference, target)?));
+        }
         let how = How::By(path.unwrap_or(repair));
         Ok(Decision::Fix(Fix { how, target: path.map(|_| target.clone()), anchor: Some(anchor) }))
+    }
+
+    /// True if the last version of a page with an anchor had another one, too.
+    fn were_together(&self, page: &str, wanted: &str, other: &str) -> Result<bool, Error> {
+        let Some(names) = self.history.versions.get(page) else { return Ok(false) };
+        let versions = (self.rules.earlier)(page, names)?;
+        Ok(versions.iter().find(|anchors| anchors.contains(wanted)).is_some_and(|anchors| anchors.contains(other)))
     }
 
     fn other_anchor(&self, fragment: &str, anchors: &BTreeSet<String>) -> Option<(Repair, String)> {
@@ -488,7 +513,9 @@ impl Readings {
         let is_folder = path.ends_with('/');
         let spellings = spellings(path);
         let again = spellings[1..].iter().flat_map(|spelling| rules.places(file, spelling)).collect();
-        let earlier = repairer.history.earlier(file).flat_map(|earlier| {
+        // A version of a documentation that was cut from it did not move.
+        let moved = repairer.history.earlier(file).filter(|earlier| Roots::are_of_one_version(file, earlier));
+        let earlier = moved.flat_map(|earlier| {
             let relative = spellings.iter().filter(|spelling| !spelling.starts_with('/'));
             relative.filter_map(|spelling| joined(folder(earlier), spelling))
         });

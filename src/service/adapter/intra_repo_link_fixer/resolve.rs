@@ -103,6 +103,9 @@ pub(super) type OnDisk<'a> = &'a (dyn Fn(&str) -> Option<bool> + Sync);
 /// True if an ignore file covers a missing path.
 pub(super) type Covers<'a> = &'a (dyn Fn(&str) -> bool + Sync);
 
+/// Reads the anchors that a page had in contents of these names, for those that can be read.
+pub(super) type Earlier<'a> = &'a (dyn Fn(&str, &[String]) -> Result<Arc<Vec<BTreeSet<String>>>, Error> + Sync);
+
 /// The tree, and the rules by which links lead to its files.
 #[derive(Clone, Copy)]
 pub(super) struct Rules<'a> {
@@ -112,6 +115,7 @@ pub(super) struct Rules<'a> {
     pub(super) look: Look<'a>,
     pub(super) on_disk: OnDisk<'a>,
     pub(super) covers: Covers<'a>,
+    pub(super) earlier: Earlier<'a>,
 }
 
 impl Rules<'_> {

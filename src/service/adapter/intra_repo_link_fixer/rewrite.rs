@@ -41,7 +41,9 @@ pub(super) fn rewrite(
         Some((*link, respelled))
     };
     let all: Vec<(usize, Respelled)> = fixes.iter().filter_map(spelled).collect();
-    let Some(outline) = original.kind.outline(original.bytes, pulse)? else { return Ok(Rewritten::default()) };
+    let Some(outline) = original.kind.outline(original.bytes, original.page.blocks, pulse)? else {
+        return Ok(Rewritten::default());
+    };
     let old: Vec<String> = destinations(original.bytes, &outline).map(|(_, _, destination)| destination).collect();
     let read = Read { original, outline: &outline, old: &old };
     if let Some(bytes) = read.proven(&all, pulse)? {
@@ -76,7 +78,9 @@ impl Read<'_> {
         let Some(bytes) = edited(self.original.bytes, respelled.iter().flat_map(|(_, new)| &new.edits)) else {
             return Ok(None);
         };
-        let Some(outline) = self.original.kind.outline(&bytes, pulse)? else { return Ok(None) };
+        let Some(outline) = self.original.kind.outline(&bytes, self.original.page.blocks, pulse)? else {
+            return Ok(None);
+        };
         let meant: BTreeMap<usize, &str> =
             respelled.iter().map(|(link, new)| (self.original.page.links[*link].n, new.destination.as_str())).collect();
         let new: Vec<String> = destinations(&bytes, &outline).map(|(_, _, destination)| destination).collect();

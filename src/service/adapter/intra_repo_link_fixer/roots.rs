@@ -170,6 +170,14 @@ impl Roots {
         is_in_one && !editions(target).is_subset(&own)
     }
 
+    /// True if two paths are in folders of the same versions of a documentation.
+    pub(super) fn are_of_one_version(one: &str, other: &str) -> bool {
+        let versions = |path| -> BTreeSet<&str> {
+            editions(path).into_iter().filter(|part| part.bytes().any(|byte| byte.is_ascii_digit())).collect()
+        };
+        versions(one) == versions(other)
+    }
+
     /// The folder of the nearest site around a path, below the workspace.
     fn site<'p>(&self, path: &'p str) -> Option<&'p str> {
         let folders = std::iter::successors(Some(folder(path)), |at| Some(folder(at)));

@@ -1,6 +1,6 @@
 //! The anchor rules of a page: a generator, and the settings of its site that matter.
 
-use super::params::Dialect;
+use super::{blocks::Blocks, params::Dialect};
 
 /// The links of a page that its site reads from the address of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub(super) struct Scheme {
     pub(super) is_smart: bool,
     /// True if extensions may give meaning to further signs.
     pub(super) is_extended: bool,
+    /// The blocks of its extensions that hold indented text.
+    pub(super) blocks: Blocks,
     /// The sign between the words of an anchor.
     pub(super) separator: char,
     /// The reason that anchors made from texts are unknown.
@@ -49,6 +51,7 @@ impl Scheme {
             has_attributes: !matches!(dialect, Dialect::Auto | Dialect::Github | Dialect::Gitlab),
             is_smart: matches!(dialect, Dialect::Mdbook | Dialect::Hugo),
             is_extended: false,
+            blocks: Blocks::default(),
             separator: '-',
             doubt: None,
         }

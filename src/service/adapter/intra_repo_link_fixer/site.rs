@@ -17,6 +17,9 @@ const DISPUTED: &str = "two sites have it, with other rules";
 /// The reason that the settings of a site are not known.
 const PARTS: &str = "its settings are in several files";
 
+/// The reason that no anchor of a page is known.
+const FOREIGN: &str = "it configures a generator whose rules are not known";
+
 /// Endings of files that are not pages.
 const FILES: &[&str] =
     &[".svg", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".pdf", ".txt", ".css", ".json", ".yml", ".yaml"];
@@ -50,7 +53,10 @@ impl Sites {
         let mut sites = Sites { named, elsewhere: Scheme::of(Dialect::Auto), sign: None, sites: Vec::new() };
         for path in tree.paths() {
             let Some(kind) = config::Kind::of(path) else {
-                if config::Kind::may_be(path) {
+                if config::Kind::is_foreign(path) {
+                    let scheme = Scheme { doubt: Some(FOREIGN.to_owned()), ..Scheme::of(Dialect::Auto) };
+                    sites.put(Site { root: folder(path).to_owned(), config: path.to_owned(), scheme });
+                } else if config::Kind::may_be(path) {
                     sites.doubt(path, "it may configure a site");
                 }
                 continue;
@@ -92,14 +98,17 @@ impl Sites {
             self.doubt(path, &why);
         }
         for root in roots {
-            let site = Site { root, config: path.to_owned(), scheme: scheme.clone() };
-            match self.sites.iter_mut().find(|other| other.root == site.root) {
-                None => self.sites.push(site),
-                Some(other) if other.scheme == site.scheme => {}
-                Some(other) => {
-                    let doubt = Some(DISPUTED.to_owned());
-                    other.scheme = Scheme { dialect: Dialect::Auto, doubt, ..Scheme::of(Dialect::Auto) };
-                }
+            self.put(Site { root, config: path.to_owned(), scheme: scheme.clone() });
+        }
+    }
+
+    fn put(&mut self, site: Site) {
+        match self.sites.iter_mut().find(|other| other.root == site.root) {
+            None => self.sites.push(site),
+            Some(other) if other.scheme == site.scheme => {}
+            Some(other) => {
+                let doubt = Some(DISPUTED.to_owned());
+                other.scheme = Scheme { dialect: Dialect::Auto, doubt, ..Scheme::of(Dialect::Auto) };
             }
         }
     }

@@ -76,6 +76,7 @@ impl<'a> Case<'a> {
             look: &look,
             on_disk: &|path| (path == "ignored.txt").then_some(false),
             covers: &|path| path.starts_with("made/"),
+            earlier: &|_, _| Ok(Arc::default()),
         };
         rules.check().unwrap();
         let mut history = History::default();
@@ -145,7 +146,7 @@ const FILES: &[(&str, &str)] = &[
     ("docs/a b.md", ""),
     ("docs/ü.md", ""),
     ("docs/x(1.md", ""),
-    ("img/logo.svg", ""),
+    ("img/the_logo.svg", ""),
     ("src/lib.rs", "a\nb\n"),
 ];
 
@@ -166,7 +167,7 @@ fn left(text: &str, left: &[&str]) {
 fn links_that_are_right_stay() {
     left(
         "# A b\n[a](docs/guide.md) [b](docs/guide.md#usage-1) [c](<docs/a b.md>) [d](docs/a%20b.md?x=1) [e](docs) [f](docs/)\n\
-         [g](#a-b) [h](#) [i](#top) [j](./docs/../img/logo.svg#x) [k](src/lib.rs#L1-L2) [l](#user-content-a-b) [m](#fn-1)\n\
+         [g](#a-b) [h](#) [i](#top) [j](./docs/../img/the_logo.svg#x) [k](src/lib.rs#L1-L2) [l](#user-content-a-b) [m](#fn-1)\n\
          [n](http://x/y) [o](mailto:a@b) [p](//x/y) [q]({{ x }}) [r](/x) <https://x> `[s](gone.md)` [t](#%61-b)\n\n\
          ```\n[u](gone.md)\n```\n<!-- [v](gone.md) -->\n\n[w]: docs/guide.md 'T'\n",
         &[],
@@ -198,10 +199,10 @@ fn destinations_are_written_as_their_place_needs() {
     page("> [a\n> b](\n> gone/guide.md\n> 'T')", "> [a\n> b](\n> docs/guide.md\n> 'T')");
     page("| a |\n|---|\n| [a](gone/guide.md) |", "| a |\n|---|\n| [a](docs/guide.md) |");
     page(
-        "<img src=gone/logo.svg alt=x><a href='gone/guide.md?a&amp;b'>x</a>",
-        "<img src=img/logo.svg alt=x><a href='docs/guide.md?a&amp;b'>x</a>",
+        "<img src=gone/the_logo.svg alt=x><a href='gone/guide.md?a&amp;b'>x</a>",
+        "<img src=img/the_logo.svg alt=x><a href='docs/guide.md?a&amp;b'>x</a>",
     );
-    page("[![a](gone/logo.svg)](gone/guide.md)", "[![a](img/logo.svg)](docs/guide.md)");
+    page("[![a](gone/the_logo.svg)](gone/guide.md)", "[![a](img/the_logo.svg)](docs/guide.md)");
 }
 
 #[test]
@@ -258,21 +259,21 @@ fn history_leads_to_moved_files() {
 #[test]
 fn parameters_decide() {
     let files = [
-        ("a.md", "[x](/b) [y](/b/#t) [z](c.html) [w](/img/p.png)"),
+        ("a.md", "[x](/b) [y](/b/#t) [z](c.html) [w](/img/the_bee.png)"),
         ("docs/b.md", "# T"),
         ("c.md", ""),
-        ("static/img/p.png", ""),
+        ("static/img/the_bee.png", ""),
     ];
     let params = json!({"site_root": ["docs", "static"], "extensions": ["md"], "html_from": ["md"]});
     Case::new(&files).params(params).leaves(&[]);
     let files = [
-        ("a.md", "[x](/B) [y](/B/#t) [z](C.html) [w](/pic/p.png)"),
+        ("a.md", "[x](/B) [y](/B/#t) [z](C.html) [w](/pic/the_bee.png)"),
         ("docs/b.md", "# T"),
         ("c.md", ""),
-        ("static/img/p.png", ""),
+        ("static/img/the_bee.png", ""),
     ];
     let params = json!({"site_root": ["docs", "static"], "extensions": ["md"], "html_from": ["md"]});
-    Case::new(&files).params(params).becomes("a.md", "[x](/b) [y](/b/#t) [z](c.html) [w](/img/p.png)");
+    Case::new(&files).params(params).becomes("a.md", "[x](/b) [y](/b/#t) [z](c.html) [w](/img/the_bee.png)");
     let files = [("a.md", "[x](b) [y](c)"), ("b/index.md", ""), ("c/README.md", "")];
     Case::new(&files).params(json!({"index": ["index.md"]})).leaves(&["c (file): `c` does not exist []"]);
     let files = [("a.md", "[x](gone.md#t) [y](gone.md) [z](../../issues)"), ("b.md", "# T"), ("c.md", "")];

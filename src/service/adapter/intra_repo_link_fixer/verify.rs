@@ -3,12 +3,14 @@
 //! It shares only the wire types of the parameters with the side that makes the change.
 
 mod aim;
+mod block;
 mod braces;
 mod document;
 mod format;
 mod heading;
 mod hidden;
 mod hugo;
+mod inclusion;
 mod markdown;
 mod pieces;
 mod place;
@@ -71,6 +73,7 @@ pub(super) fn measure(ctx: &Context<'_>, input: &Invocation, evidence: &Evidence
     }
     total.failures.extend(compare_settings(&sites, files.keys(), evidence));
     let mut tree = Tree::new(ctx, (&params, &sites, entries), files, &pulse);
+    tree.included = tree.files.values().flat_map(|read| read.after.includes.iter().cloned()).collect();
     tree.skipped = skipped.iter().map(|skipped| skipped.path.as_str().to_owned()).collect();
     let is_changed = tree.files.values().any(|read| read.before.is_some());
     let reasons = if is_changed { Some(Reasons::new(&tree)?) } else { None };

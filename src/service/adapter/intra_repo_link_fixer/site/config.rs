@@ -6,6 +6,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::super::{
+    blocks::Blocks,
     params::Dialect,
     reference::{folder, joined, name},
     scheme::Scheme,
@@ -62,6 +63,18 @@ const HARMLESS: &[&str] = &[
     "toc",
 ];
 
+/// Configurations of generators whose rules for anchors are not known.
+const FOREIGN: &[&str] = &[
+    "_config.yml",
+    "_config.yaml",
+    "_quarto.yml",
+    "antora.yml",
+    "conf.py",
+    "docfx.json",
+    "mint.json",
+    "zensical.toml",
+];
+
 /// Plugins of MkDocs that leave headings as they are.
 const PLUGINS: &[&str] = &[
     "autorefs",
@@ -105,6 +118,13 @@ impl Kind {
             _ if in_vitepress && program(if above == "config" { "index" } else { "config" }) => Kind::Vitepress,
             _ => return None,
         })
+    }
+
+    /// True for the configuration of a generator whose rules are not known.
+    pub(super) fn is_foreign(path: &str) -> bool {
+        let stem = name(path).split('.').next().unwrap_or_default();
+        FOREIGN.contains(&name(path))
+            || (name(path).contains(".config.") && ["gatsby", "rspress", "vuepress"].contains(&stem))
     }
 
     /// True for a file that may configure a site, though not by a name of which that is certain.
@@ -269,6 +289,9 @@ impl Site {
                 self.doubt(&format!("`{key}` may change its settings"));
             }
         }
+        if value.get("INHERIT").is_some() {
+            self.scheme.blocks = Blocks::ALL;
+        }
         if value.get("INHERIT").is_some() && value.get("docs_dir").is_none() {
             self.loose("the configuration that it inherits may name its folder");
         }
@@ -282,7 +305,10 @@ impl Site {
             match item {
                 Value::String(name) => extensions.push((name, &Value::Null)),
                 Value::Object(map) => extensions.extend(map.iter().map(|(name, options)| (name.as_str(), options))),
-                _ => self.doubt("`markdown_extensions` is computed"),
+                _ => {
+                    self.scheme.blocks = Blocks::ALL;
+                    self.doubt("`markdown_extensions` is computed");
+                }
             }
         }
         self.scheme.has_attributes = false;
@@ -290,6 +316,7 @@ impl Site {
             let short = name.strip_prefix("markdown.extensions.").unwrap_or(name);
             self.scheme.has_attributes |= matches!(short, "attr_list" | "extra" | "pymdownx.extra");
             self.scheme.is_extended |= !HARMLESS.contains(&short);
+            self.scheme.blocks.add(short);
             if short != "toc" {
                 continue;
             }

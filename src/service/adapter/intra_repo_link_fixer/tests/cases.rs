@@ -6,6 +6,7 @@ use flate2::read::GzDecoder;
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::super::{
+    blocks::Blocks,
     page::{Kind, destinations},
     params::Dialect,
     scheme::Scheme,
@@ -60,7 +61,7 @@ fn headings_get_the_anchors_of_their_generators() {
     let cases: Vec<[String; 3]> = serde_json::from_str(include_str!("anchors.json")).unwrap();
     for [dialect, source, anchor] in cases {
         let dialect = if dialect == "hugo" { Dialect::Hugo } else { Dialect::Gitlab };
-        let outline = Kind::Markdown.outline(source.as_bytes(), &|| Ok(())).unwrap().unwrap();
+        let outline = Kind::Markdown.outline(source.as_bytes(), Blocks::default(), &|| Ok(())).unwrap().unwrap();
         assert_eq!(
             slug::anchors(&source, &outline.headings, &Scheme::of(dialect)).known,
             [anchor],
@@ -82,7 +83,7 @@ fn links_are_those_that_lychee_extracts() {
 fn extracted(case: &Extract) -> Vec<String> {
     let kind = if case.language == "html" { Kind::Html } else { Kind::Markdown };
     let source = case.text.as_str();
-    let outline = kind.outline(source.as_bytes(), &|| Ok(())).unwrap().unwrap();
+    let outline = kind.outline(source.as_bytes(), Blocks::default(), &|| Ok(())).unwrap().unwrap();
     let links = destinations(source.as_bytes(), &outline);
     let mut found: Vec<(usize, String)> = links
         .filter(|(value, ..)| !is_hint(source, value.range.start))

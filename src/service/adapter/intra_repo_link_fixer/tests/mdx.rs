@@ -4,6 +4,7 @@ use proptest::{prelude::*, sample::Index, test_runner::RngSeed};
 
 use super::{
     super::{
+        blocks::Blocks,
         page::{self, Kind, Manner, destinations},
         params::{Dialect, Params},
         scheme::{Addressed, Scheme},
@@ -16,7 +17,7 @@ use super::{
 type Links = Result<Vec<(usize, String)>, String>;
 
 fn proposed(source: &str) -> Links {
-    let outline = Kind::Mdx.outline(source.as_bytes(), &|| Ok(())).unwrap().unwrap();
+    let outline = Kind::Mdx.outline(source.as_bytes(), Blocks::default(), &|| Ok(())).unwrap().unwrap();
     let place = |(value, piece, url): (&format::value::Value, std::ops::Range<usize>, String)| {
         let decoded = format::value::Decoded::new(&source.as_bytes()[value.range.clone()], &value.escapes);
         (value.range.start + decoded.raw(piece).start, url)

@@ -18,6 +18,8 @@ pub(super) struct Document {
     pub(super) anchors: BTreeSet<String>,
     /// True if it may have others.
     pub(super) is_open: bool,
+    /// The names of files whose text it takes.
+    pub(super) includes: BTreeSet<String>,
     /// The reason to leave it alone, if any.
     pub(super) doubt: Option<&'static str>,
 }

@@ -39,6 +39,7 @@ impl Format {
                 document.html(bytes, manner, (0, 1), Some)?;
                 let is_template = bytes.windows(2).any(|two| matches!(two, b"{{" | b"{%" | b"<%"));
                 document.links.iter_mut().for_each(|found| found.is_raw = is_template);
+                document.is_open = is_template;
                 Ok(document)
             }
         }

@@ -10,10 +10,11 @@ use comrak::{
 
 use super::{
     super::params::Dialect,
+    block,
     document::{Document, Found, Manner},
     heading::{Heading, Taken},
     hidden::Ground,
-    place, raw_heading,
+    inclusion, place, raw_heading,
     slug::{Slugger, slug},
 };
 use audit::{
@@ -39,7 +40,9 @@ pub(super) fn read(bytes: &[u8], manner: Manner<'_>) -> Result<Document, Error> 
         document.doubt = Some(NOT_TEXT);
         return Ok(document);
     };
-    document.read(source, &BTreeSet::new(), manner)?;
+    document.read(&block::listed(&manner.rules.signs, source), &BTreeSet::new(), manner)?;
+    document.includes = inclusion::names(source);
+    document.is_open |= !document.includes.is_empty();
     if matches!(manner.rules.dialect, Dialect::Github | Dialect::Gitlab) {
         document.anchors.extend(raw_heading::in_html(source).iter().map(|text| slug(manner.rules, text)));
     }
@@ -62,7 +65,8 @@ pub(super) fn read_mdx(bytes: &[u8], manner: Manner<'_>) -> Result<Document, Err
     masked.elements(source, &mut page);
     document.page(page, bytes, 1, Some);
     document.doubt = masked.doubt.or(document.doubt);
-    document.is_open |= masked.may_have_more || masked.doubt.is_some();
+    document.includes = inclusion::names(source);
+    document.is_open |= masked.may_have_more || masked.doubt.is_some() || !document.includes.is_empty();
     Ok(document)
 }
 

@@ -57,6 +57,10 @@ pub(super) struct Reasons {
     replaced: Ends,
     /// The paths that a file had.
     origins: Ends,
+    /// The names of the contents that files had, the newest first.
+    versions: BTreeMap<RepoPath, Vec<String>>,
+    /// The files that the history begins with.
+    originals: BTreeSet<RepoPath>,
     /// The reason that the history is not known as a whole, if any.
     remark: Option<String>,
 }
@@ -85,7 +89,12 @@ impl Reasons {
     /// Lists the workspace, and reads the renames of its history.
     pub(super) fn new(tree: &Tree<'_>) -> Result<Self, Error> {
         let renames = (tree.ctx.renames)()?;
-        let mut reasons = Reasons { remark: renames.remark, ..Reasons::default() };
+        let mut reasons = Reasons {
+            remark: renames.remark,
+            versions: renames.versions,
+            originals: renames.originals,
+            ..Reasons::default()
+        };
         let note = |ends: &mut Ends, key: &str, end: &str| {
             ends.entry(key.to_owned()).or_default().insert(end.to_owned());
         };
@@ -147,7 +156,7 @@ impl Reasons {
         Ok(match (tree.judge(changed.file, changed.old, When::Before)?, anchor) {
             (Judged::NoAnchor(before), Some(kind)) if before == hit => Ok(kind),
             (Judged::NoAnchor(_), _)
-                if tree.is_of_url(changed.file, changed.old, &old) && !may_follow(changed.file, &old) =>
+                if tree.is_of_url(changed.file, changed.old, &old) && !may_follow(changed.file, &old, &hit) =>
             {
                 Err("its site reads it from the URL of the page".to_owned())
             }
@@ -196,11 +205,27 @@ impl Reasons {
             all.iter().all(|other| other == new || are_apart(&folded, other, own) || distance(other) > own)
         };
         Ok(match alike.as_slice() {
-            [only] if only.as_str() == new => Ok(Repair::Anchor),
-            [] if digits(old) == digits(new) && bound() && is_nearest() => Ok(Repair::Anchor),
-            [] => Err("its new anchor is not near to the old one, or another is nearer".to_owned()),
+            [only] if only.as_str() != new => Err("another anchor is nearer".to_owned()),
+            [] if digits(old) != digits(new) || !bound() || !is_nearest() => {
+                Err("its new anchor is not near to the old one, or another is nearer".to_owned())
+            }
+            [_] | [] if self.had_both(tree, page, [old, new])? => Err("the page had both anchors once".to_owned()),
+            [_] | [] => Ok(Repair::Anchor),
             _ => Err("another anchor is nearer".to_owned()),
         })
+    }
+
+    /// True if a page had a new anchor already when it last had the old one.
+    fn had_both(&self, tree: &Tree<'_>, page: &str, [old, new]: [&str; 2]) -> Result<bool, Error> {
+        let path = RepoPath::parse(page)?;
+        let (Some(names), Some(format)) = (self.versions.get(&path), Format::of(&path)) else { return Ok(false) };
+        for content in (tree.ctx.contents)(names)?.into_iter().flatten() {
+            let anchors = tree.document(format, &path, &content)?.anchors;
+            if anchors.contains(old) {
+                return Ok(anchors.contains(new));
+            }
+        }
+        Ok(false)
     }
 
     /// The kind that explains a new path: the first way that leads from the old path, and to the new target alone.
@@ -216,7 +241,7 @@ impl Reasons {
         for repair in [Repair::Decoded, Repair::Case, Repair::Moved, Repair::Content] {
             let mut ends = match repair {
                 _ if !tree.params.repairs(repair)
-                    || (is_of_url && (repair != Repair::Moved || !may_follow(file, old))) =>
+                    || (is_of_url && (repair != Repair::Moved || !may_follow(file, old, hit))) =>
                 {
                     continue;
                 }
@@ -275,6 +300,9 @@ impl Reasons {
             true => Ok(Err("its old path left the workspace".to_owned())),
             false if root::are_apart(tree, file, &hit.path, &old.paths) => {
                 Ok(Err("its new target is of another documentation".to_owned()))
+            }
+            false if self.originals.contains(file) => {
+                Ok(Err("the history begins with its file, so that it can't tell of earlier moves".to_owned()))
             }
             false => Ok(self.name(tree, texts, hit).map_err(told)),
         }
@@ -341,6 +369,7 @@ impl Reasons {
     /// The places of relative paths from the earlier places of a file.
     fn at_origins(&self, file: &RepoPath, texts: &[String]) -> Vec<String> {
         let origins = self.origins.get(file.as_str()).into_iter().flatten();
+        let origins = origins.filter(|origin| root::versions(origin).eq(root::versions(file)));
         let folders = origins.map(|origin| origin.rsplit_once('/').map_or("", |(folder, _)| folder));
         let relative =
             |folder| texts.iter().filter(|text| !text.starts_with('/')).filter_map(move |text| joined(folder, text));
@@ -395,6 +424,9 @@ impl Reasons {
             () if self.remark.is_some() || tree.lacks_submodule() => {
                 Err("nothing but its name leads to the new target".to_owned())
             }
+            () if hit.page.is_none() && !has_words(last(&hit.path)) => {
+                Err("nothing but a name of one word leads to the new target".to_owned())
+            }
             () if is_only(&all) || is_only(&near) => Ok(Repair::Name),
             () if all.len() < 2 => Err("nothing leads from the old target to the new one".to_owned()),
             () => Err("several files have the name of its old target".to_owned()),
@@ -403,8 +435,20 @@ impl Reasons {
 }
 
 /// True if a move of a file tells the new target of a link that a site resolves against the URL of its page.
-fn may_follow(file: &RepoPath, old: &Local) -> bool {
-    old.written.starts_with('/') && Format::of(file) != Some(Format::Html)
+fn may_follow(file: &RepoPath, old: &Local, hit: &Hit) -> bool {
+    let is_page = hit.page.is_some() || !last(&hit.path).contains('.');
+    // A page has its URL in lower case.
+    let keeps_case = !is_page || hit.path.chars().all(|c| !c.is_uppercase());
+    keeps_case && old.written.starts_with('/') && Format::of(file) != Some(Format::Html)
+}
+
+/// True for a file name with two words or more before its extension.
+fn has_words(name: &str) -> bool {
+    let stem = &name[..name.rfind('.').unwrap_or(name.len())];
+    let is_letter = |c: &char| c.is_alphabetic();
+    let letters: Vec<char> = stem.chars().collect();
+    let runs = letters.chunk_by(|a, b| is_letter(a) && is_letter(b) && !(a.is_lowercase() && b.is_uppercase()));
+    runs.filter(|run| run.len() > 1 && run.iter().all(is_letter)).count() > 1
 }
 
 /// True for a file whose content is the same in many projects.

@@ -97,6 +97,11 @@ fn editions(path: &str) -> Vec<&str> {
     folders.split('/').filter(|part| EDITION.is_match(part)).collect()
 }
 
+/// The folders of versions on the way to a file.
+pub(super) fn versions(path: &str) -> impl Iterator<Item = &str> {
+    editions(path).into_iter().filter(|part| part.contains(|c: char| c.is_ascii_digit()))
+}
+
 /// The folder of the nearest site of a file, below the workspace.
 fn nearest<'p>(around: &dyn Surroundings, path: &'p str) -> Option<&'p str> {
     path.rmatch_indices('/').map(|(end, _)| &path[..end]).find(|folder| around.sites().contains_key(*folder))

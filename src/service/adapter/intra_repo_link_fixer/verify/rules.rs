@@ -10,6 +10,8 @@ pub(super) struct Rules {
     pub(super) attributes: bool,
     /// True if hyphens and quotes become those of print.
     pub(super) smart: bool,
+    /// The signs of blocks that hold indented text.
+    pub(super) signs: Vec<&'static str>,
     /// True if further extensions may read signs.
     pub(super) extended: bool,
     pub(super) separator: char,
@@ -26,7 +28,7 @@ impl Rules {
             Dialect::Mdbook | Dialect::Hugo => (true, true),
             Dialect::Docusaurus | Dialect::Vitepress | Dialect::Mkdocs => (true, false),
         };
-        Rules { dialect, attributes, smart, extended: false, separator: '-', doubt: None }
+        Rules { dialect, attributes, smart, signs: Vec::new(), extended: false, separator: '-', doubt: None }
     }
 
     /// True if a site resolves a link against the URL of its page: one of raw HTML, and others by their extensions. `is_page` tells

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{
     super::params::Dialect,
+    block,
     rules::{Rules, Tool},
 };
 use audit::{
@@ -120,6 +121,7 @@ fn mkdocs(value: &Value, settings: &mut Settings) {
         let name = name.strip_prefix("markdown.extensions.").unwrap_or(name);
         rules.attributes |= ["attr_list", "extra", "pymdownx.extra"].contains(&name);
         rules.extended |= !KNOWN.contains(&format!(" {name} "));
+        rules.signs.extend(block::SIGNS.iter().filter(|(extension, _)| *extension == name).map(|(_, sign)| sign));
         if name == "toc" && options.get("slugify").is_some() {
             rules.doubt("`slugify` is its own");
         }
@@ -129,6 +131,7 @@ fn mkdocs(value: &Value, settings: &mut Settings) {
             Some(_) => rules.doubt("`separator` is its own"),
         }
     };
+    let mut is_known = value.get("INHERIT").is_none();
     let listed = match value.get("markdown_extensions") {
         None => Vec::new(),
         Some(Value::Array(items)) => items.iter().collect(),
@@ -138,8 +141,14 @@ fn mkdocs(value: &Value, settings: &mut Settings) {
         match item {
             Value::String(name) => extension(rules, name, &nothing),
             Value::Object(map) => map.iter().for_each(|(name, options)| extension(rules, name, options)),
-            _ => rules.doubt("`markdown_extensions` is computed"),
+            _ => {
+                is_known = false;
+                rules.doubt("`markdown_extensions` is computed");
+            }
         }
+    }
+    if !is_known {
+        rules.signs = block::SIGNS.iter().map(|(_, sign)| *sign).collect();
     }
 }
 

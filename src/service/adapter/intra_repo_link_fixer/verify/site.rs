@@ -56,6 +56,12 @@ impl Sites {
             let path = RepoPath::parse(name)?;
             match tool(&path) {
                 Some((tool, base)) => sites.read(entries, (tool, &base), &path, texts),
+                None if is_of_another_generator(path.file_name()) => {
+                    let mut rules = Rules::of(Dialect::Github);
+                    rules.doubt("it configures a generator whose rules are not known");
+                    let folder = path.parent().map_or_else(String::new, |folder| folder.to_string());
+                    sites.add(folder, Site { rules, path: name.clone() });
+                }
                 None if may_configure(name) => sites.mark(name, "it may configure a site"),
                 None => {}
             }
@@ -209,6 +215,13 @@ fn part_of_hugo<'p>(base: &str, path: &'p str) -> Option<&'p str> {
 fn may_show(link: &str) -> bool {
     let (_, end) = link.rsplit('/').next().unwrap_or_default().rsplit_once('.').unwrap_or_default();
     !["svg", "png", "jpg", "jpeg", "gif", "webp", "ico", "pdf", "txt", "css", "json", "yml", "yaml"].contains(&end)
+}
+
+/// True for the configuration of a generator that is not known.
+fn is_of_another_generator(file: &str) -> bool {
+    const NAMES: &str = " zensical.toml mint.json docfx.json conf.py antora.yml _quarto.yml _config.yml _config.yaml ";
+    let is_program = |tool: &str| file.split('.').next() == Some(tool) && file.contains(".config.");
+    NAMES.contains(&format!(" {file} ")) || ["gatsby", "rspress", "vuepress"].into_iter().any(is_program)
 }
 
 /// True for a file whose name is like that of a configuration, and is none that every renderer reads.

@@ -133,7 +133,7 @@ impl Case {
         let renamed = self.renamed.iter();
         let renamed: Vec<Renamed> =
             renamed.map(|(from, to, trace)| Renamed { from: path(from), to: path(to), trace: *trace }).collect();
-        let renames = || Ok(Renames { renamed: renamed.clone(), remark: self.remark.clone() });
+        let renames = || Ok(Renames { renamed: renamed.clone(), remark: self.remark.clone(), ..Renames::default() });
         let cancel = AtomicBool::new(false);
         let ctx = Context { renames: &renames, ..Context::of_tree(view, 1, &cancel) };
         measure(&ctx, &input, &evidence).unwrap()

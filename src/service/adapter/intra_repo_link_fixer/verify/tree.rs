@@ -92,6 +92,8 @@ pub(super) struct Tree<'a> {
     pub(super) pulse: Steady<'a>,
     /// Files that the record lists as skipped: the other reader may not know the anchors of a page of MDX among them.
     pub(super) skipped: BTreeSet<String>,
+    /// The names of files that pages take in, which may be read from the places of those.
+    pub(super) included: BTreeSet<String>,
     /// Files and links that git does not ignore.
     pub(super) entries: BTreeSet<String>,
     /// Files that git tracks and that a sparse checkout left out.
@@ -118,7 +120,7 @@ impl<'a> Tree<'a> {
         let Entries { files: paths, links, left_out, submodules } = entries;
         let entries = paths.into_iter().chain(links).collect();
         let (kinds, others) = (Mutex::default(), Mutex::default());
-        let skipped = BTreeSet::new();
+        let (skipped, included) = (BTreeSet::new(), BTreeSet::new());
         Tree {
             ctx,
             params,
@@ -126,6 +128,7 @@ impl<'a> Tree<'a> {
             files,
             pulse,
             skipped,
+            included,
             entries,
             left_out,
             submodules,
@@ -159,6 +162,7 @@ impl<'a> Tree<'a> {
     /// True if a link is resolved against the URL of its page, which is not the path of the file.
     pub(super) fn is_of_url(&self, file: &RepoPath, found: &Found, local: &Local) -> bool {
         match Format::of(file) {
+            _ if self.included.contains(file.file_name()) => true,
             Some(Format::Html) | None => found.is_raw,
             Some(_) => {
                 let last = local.written.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
@@ -364,7 +368,9 @@ impl<'a> Tree<'a> {
             let is_there = [Some(anchor), bare].into_iter().flatten().any(|text| document.anchors.contains(text));
             if is_there || !document.is_open { Some(is_there) } else { None }
         };
-        Ok(self.with_anchors(page, when, fits)?.unwrap_or(Some(true)))
+        let found = self.with_anchors(page, when, fits)?.unwrap_or(Some(true));
+        let is_included = page.rsplit('/').next().is_some_and(|name| self.included.contains(name));
+        Ok(found.filter(|is_there| *is_there || !is_included))
     }
 
     /// Passes the document of a page to `look`; none if it can't be read.
@@ -381,12 +387,11 @@ impl<'a> Tree<'a> {
         }
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         if !others.contains_key(page) {
-            let manner = Manner { rules: self.sites.rules(page), is_located: false, pulse: self.pulse };
             let content = self.ctx.view.read_within(&path, LONGEST).ok().flatten();
             let content = content.filter(|content| std::str::from_utf8(&content.bytes).is_ok());
             let document = match (content, Format::of(&path)) {
                 (Some(content), Some(format)) => {
-                    let mut document = format.read(&content.bytes, manner)?;
+                    let mut document = self.document(format, &path, &content.bytes)?;
                     document.is_open |= format == Format::Mdx && self.skipped.contains(page);
                     Some(document)
                 }
@@ -395,6 +400,11 @@ impl<'a> Tree<'a> {
             others.insert(page.to_owned(), document);
         }
         Ok(others.get(page).and_then(Option::as_ref).map(look))
+    }
+
+    /// Reads a page that is not of the target, or an earlier content of one.
+    pub(super) fn document(&self, format: Format, page: &RepoPath, bytes: &[u8]) -> Result<Document, Error> {
+        format.read(bytes, Manner { rules: self.sites.rules(page.as_str()), is_located: false, pulse: self.pulse })
     }
 
     /// The pages that may stand for a folder.

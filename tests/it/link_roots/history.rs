@@ -1,0 +1,169 @@
+//! Links by the history of headings and files.
+
+use serde_json::json;
+
+use super::{repaired, site as site_with};
+use crate::support::site::Site;
+
+/// Two headings that a letter sets apart are two, if a page once had both.
+#[test]
+fn the_twin_of_a_removed_heading_is_another_one() {
+    let page = |headings: &[&str]| headings.iter().map(|text| format!("## {text}\n\nText.\n\n")).collect::<String>();
+    let (both, one) = (page(&["Table option", "Table options"]), page(&["Table options"]));
+    let site = site_with(&[("docs/a.md", "[x](b.md#table-option)\n"), ("docs/b.md", &both)]);
+    site.write("docs/b.md", &one);
+    let left = |site: &Site| {
+        let (_, left) = repaired(site);
+        assert!(left.len() == 1 && left[0].0.contains("same time"), "{left:?}");
+    };
+    left(&site);
+    site.commit();
+    left(&site);
+    // The page moved since, and was changed on its way.
+    site.git(&["mv", "docs/b.md", "docs/c.md"]);
+    site.commit();
+    site.write("docs/a.md", "[x](c.md#table-option)\n");
+    site.commit();
+    left(&site);
+    // A heading that was named anew is the same one.
+    let renamed = site_with(&[("docs/a.md", "[x](b.md#table-option)\n"), ("docs/b.md", &page(&["Table option"]))]);
+    renamed.write("docs/b.md", &one);
+    renamed.commit();
+    assert_eq!(repaired(&renamed), (json!(1), Vec::new()));
+}
+
+/// Two files change their places, and one of them changes on its way.
+#[test]
+fn files_that_swapped_their_paths_are_two_candidates() {
+    let text = |name: &str| (0..20).map(|n| format!("Line {n} of {name}.\n")).collect::<String>();
+    let (one, other) = (text("one"), text("the other"));
+    let site =
+        site_with(&[("docs/a.md", "[x](one.md) [y](other.md)\n"), ("docs/one.md", &one), ("docs/other.md", &other)]);
+    site.write("docs/one.md", other.replace("Line 3 ", "Row 3 "));
+    site.write("docs/other.md", &one);
+    site.git(&["mv", "docs/a.md", "a.md"]);
+    site.commit();
+    let (broken, left) = repaired(&site);
+    assert_eq!((broken, left.len()), (json!(2), 2), "{left:?}");
+    let both = json!(["docs/one.md", "docs/other.md"]);
+    assert!(left.iter().all(|(_, candidates)| *candidates == both), "{left:?}");
+}
+
+/// A history says nothing of places before its first commit, so that a name is a candidate alone.
+#[test]
+fn a_name_is_no_reason_in_a_file_that_the_history_begins_with() {
+    let site = Site::empty();
+    site.git(&["init", "-q", "-b", "main"]);
+    site.write("docs/a.md", "[x](gone/the_plan.md)\n");
+    site.write("docs/x/the_plan.md", "# Plan\n");
+    site.commit();
+    let (broken, left) = repaired(&site);
+    assert!((broken, left.len()) == (json!(1), 1) && left[0].0.contains("as old as"), "{left:?}");
+    assert_eq!(left[0].1, json!(["docs/x/the_plan.md"]));
+    site.write("docs/b.md", "[x](gone/the_plan.md)\n");
+    site.commit();
+    let (broken, left) = repaired(&site);
+    assert_eq!((broken, left.len()), (json!(2), 1), "{left:?}");
+    assert_eq!(String::from_utf8_lossy(&site.read("docs/b.md")), "[x](x/the_plan.md)\n");
+}
+
+#[test]
+fn a_picture_of_a_name_that_many_have_is_a_candidate() {
+    let picture = |name: &str| {
+        let path = format!("tests/sources/{name}");
+        site_with(&[(&path, "a picture\n"), ("tests/out/a.html", &format!("<img src=\"_images/{name}\">\n"))])
+    };
+    assert_eq!(repaired(&picture("example.jpg")).1.len(), 1);
+    assert_eq!(repaired(&picture("the_example.jpg")), (json!(1), Vec::new()));
+}
+
+#[test]
+fn a_page_at_an_address_in_lower_case_is_a_candidate_only() {
+    let hugo = |name: &str| {
+        let (old, link) = (format!("content/old/{name}.md"), format!("[w](/old/{})\n", name.to_lowercase()));
+        let site = site_with(&[("hugo.toml", "title = 'x'\n"), (&old, "# Where\n"), ("content/a.md", &link)]);
+        site.git(&["mv", "content/old", "content/new"]);
+        site.commit();
+        let params = json!({"unresolved": "list", "site_root": ["content"], "extensions": ["md"]});
+        site.adapt("intra_repo_link_fixer", "apply", "**/*.md", &params).exits(0);
+        (String::from_utf8_lossy(&site.read("content/a.md")).into_owned(), site.findings().len())
+    };
+    assert_eq!(hugo("where"), ("[w](/new/where)\n".to_owned(), 0));
+    assert_eq!(hugo("Where"), ("[w](/old/where)\n".to_owned(), 1));
+}
+
+#[test]
+fn a_template_may_have_any_anchor() {
+    let page = "<a href=\"#contents\">x</a>\n<div id=\"content\">\n{{ .Body }}\n</div>\n";
+    let site = site_with(&[("a.html", page)]);
+    let (broken, left) = repaired(&site);
+    assert!((broken, left.len()) == (json!(0), 1) && left[0].0.contains("template"), "{left:?}");
+}
+
+/// Git reads objects of other repositories, and so does the verifier.
+#[test]
+fn a_clone_that_shares_objects_is_verified() {
+    let origin = site_with(&[("docs/a.md", "[b](B.md)\n"), ("docs/b.md", "# B\n")]);
+    let clone = Site::empty();
+    clone.git(&["clone", "-q", "--shared", &origin.root().display().to_string(), "shared"]);
+    let ran =
+        clone.command(&["run", "std:fix_links", "--yes"]).current_dir(clone.path("shared")).output().expect("it runs");
+    assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(String::from_utf8_lossy(&clone.read("shared/docs/a.md")), "[b](b.md)\n");
+}
+
+#[test]
+fn tracked_pages_that_an_ignore_file_covers_are_named() {
+    let site = site_with(&[("api/a.md", "[b](B.md)\n"), ("b.md", "# B\n")]);
+    site.write(".gitignore", "api/\n");
+    site.commit();
+    let ran = site.adapt("intra_repo_link_fixer", "apply", "**/*.md", &json!({"unresolved": "list"}));
+    let output: serde_json::Value = serde_json::from_str(&ran.exits(0).stdout).expect("it is JSON");
+    assert_eq!(output["baseline"]["files_skipped"], json!(1));
+}
+
+/// A version that is cut from a documentation is no move of its pages.
+#[test]
+fn a_link_of_a_cut_version_stays_in_it() {
+    let page = |name: &str| (0..30).map(|n| format!("Line {n} of {name}.\n")).collect::<String>();
+    let site = site_with(&[
+        ("docusaurus.config.js", "module.exports = { presets: [['classic', { docs: {} }]] };\n"),
+        ("docs/settings.md", &page("settings")),
+        ("docs/cli/a.md", &(page("approve") + "\n[s](../settings.md)\n")),
+    ]);
+    let [settings, a] = ["settings.md", "cli/a.md"].map(|path| site.read(&format!("docs/{path}")));
+    site.write("versioned_docs/version-1/settings.md", &*String::from_utf8_lossy(&settings));
+    site.write("versioned_docs/version-1/cli/a.md", &*String::from_utf8_lossy(&a));
+    site.write("docs/cli/a.md", page("another") + "\n[s](../settings.md)\n");
+    site.commit();
+    site.git(&["rm", "-q", "versioned_docs/version-1/settings.md"]);
+    site.commit();
+    let (broken, left) = repaired(&site);
+    assert_eq!((broken, left.len()), (json!(1), 1), "{left:?}");
+    assert_eq!(site.read("versioned_docs/version-1/cli/a.md"), a);
+}
+
+/// The links of a text that other pages take in are read from their places.
+#[test]
+fn links_of_included_files_are_left_alone() {
+    for (configuration, directive) in [
+        (("mkdocs.yml", "markdown_extensions: [pymdownx.snippets]\n"), "--8<-- \"docs/parts/see.md\""),
+        (("mkdocs.yml", "markdown_extensions: [pymdownx.snippets]\n"), "--8<--\ndocs/parts/see.md\n--8<--"),
+        (("mkdocs.yml", "site_name: x\n"), "{% include-markdown '../../parts/see.md' %}"),
+        (("book.toml", "[book]\nsrc = 'docs'\n"), "{{#include ../../parts/see.md}}"),
+        ((".vitepress/config.js", "export default {}\n"), "<!-- @include: ../../parts/see.md -->"),
+        (("conf.py", "extensions = []\n"), "```{include} ../../parts/see.md\n```"),
+        (("hugo.toml", "title = 'x'\n"), "{{< readfile file=\"/parts/see.md\" >}}"),
+    ] {
+        let site = site_with(&[
+            configuration,
+            ("docs/parts/see.md", "[b](./border_title.md) [c](#of-the-page)\n\n## Of the pages\n"),
+            ("docs/guide/deep/border_title.md", "# Border\n"),
+            ("docs/guide/deep/page.md", &format!("# Page\n\n{directive}\n\n[d](#pages)\n")),
+        ]);
+        let before = site.tree();
+        let (broken, left) = repaired(&site);
+        assert_eq!(broken, json!(1), "{directive} {left:?}");
+        assert!(site.tree() == before, "{directive}");
+    }
+}
