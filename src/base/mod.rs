@@ -21,4 +21,5 @@ pub mod seed;
 pub mod span;
 pub mod text;
 pub mod tokens;
+pub mod toml_file;
 pub mod verdict;

@@ -200,13 +200,8 @@ fn check_adapters(policy: &Policy, existing: &Adapters) -> Result<(), Error> {
 /// The policy of a workspace's `nrv.toml`, or the defaults if there is none.
 pub fn policy_of(workspace: &Workspace) -> Result<Policy, Error> {
     let path = RepoPath::parse(policy::FILE)?;
-    if workspace.stat(&path)?.is_none() {
-        return Ok(Policy::default());
-    }
-    let content = workspace.read(&path)?;
-    let text = String::from_utf8(content.into_bytes())
-        .map_err(|_| Error::new(Code::InvalidPolicy, format!("`{path}` is not UTF-8")))?;
-    Policy::parse(&text, policy::FILE)
+    let text = workspace.read_own_if_there(&path, policy::BOUNDS)?;
+    text.map_or_else(|| Ok(Policy::default()), |text| Policy::parse(&text, policy::FILE))
 }
 
 impl Context {

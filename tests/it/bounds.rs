@@ -47,6 +47,38 @@ fn a_file_that_is_larger_than_a_reply_is_refused_before_it_is_read() {
 }
 
 #[test]
+fn a_policy_or_a_lock_that_would_take_much_memory_is_refused_before_it_is_parsed() {
+    let site = Site::empty();
+    site.nrv(&["check", "nrv.toml"]).exits(1);
+    let deep = format!("a = {}", "[".repeat(500_000));
+    for (text, words) in [
+        (deep.as_str(), "line 1 of `nrv.toml` is nested deeper than 64 levels"),
+        (&"#".repeat((512 << 10) + 1), "`nrv.toml` has more than 512 KiB"),
+    ] {
+        site.write("nrv.toml", text);
+        site.nrv(&["check", "nrv.toml"]).exits(1).says(words);
+        site.nrv(&["dta", "list"]).exits(1).says(words);
+    }
+    File::create(site.path("nrv.toml")).unwrap().set_len(900 << 20).unwrap();
+    site.nrv(&["dta", "list"]).exits(1).says("has more than 512 KiB");
+    site.write("nrv.toml", "#".repeat(512 << 10));
+    site.nrv(&["dta", "list"]).exits(0);
+    File::create(site.path("nrv.lock")).unwrap().set_len(900 << 20).unwrap();
+    site.nrv(&["approve", "--check"]).exits(1).says("`nrv.lock` has more than 1024 KiB");
+    site.write("nrv.lock", format!("version = 1\n{deep}"));
+    site.nrv(&["approve", "--check"]).exits(1).says("line 2 of `nrv.lock` is nested deeper than 64 levels");
+}
+
+#[test]
+fn a_path_longer_than_the_system_takes_is_refused_before_anything_looks_at_it() {
+    let site = Site::empty();
+    site.write("w.rhai", "let p = \"\"; for i in 0..50000 { p += \"a/\"; } nrv.files.exists(p + \"x\")");
+    let begun = Instant::now();
+    site.nrv(&["run", "w.rhai"]).exits(1).says("is longer than 4095 bytes");
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
+
+#[test]
 fn a_list_of_more_globs_than_fit_is_refused_before_it_is_compiled() {
     let site = Site::empty();
     let list = "let globs = []; for n in 0..10001 { globs.push(`a${n}/**/*.md`); }\n";

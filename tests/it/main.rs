@@ -72,6 +72,7 @@ mod needs;
 mod net;
 mod new;
 mod packaging;
+mod outputs;
 mod packs;
 mod patches;
 mod plan;

@@ -17,8 +17,27 @@ use crate::repository;
 
 /// Plain data. Each may use those before it.
 const BASE: &[&str] = &[
-    "named", "error", "language", "pulse", "hash", "json", "path", "change", "text", "diff", "seed", "tokens", "batch",
-    "micro", "call", "frame", "verdict", "output", "regular", "span",
+    "named",
+    "error",
+    "toml_file",
+    "language",
+    "pulse",
+    "hash",
+    "json",
+    "text",
+    "path",
+    "change",
+    "diff",
+    "seed",
+    "tokens",
+    "batch",
+    "micro",
+    "call",
+    "frame",
+    "verdict",
+    "output",
+    "regular",
+    "span",
 ];
 
 /// Crates that parse formats and that adapters name themselves, each with the side that may. All others are no

@@ -12,7 +12,16 @@ use std::{fmt, ops::Deref};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::error::{Code, Error};
+use crate::{
+    error::{Code, Error},
+    text::shortened,
+};
+
+/// The most bytes of a path: the system takes no longer one, and gates and readers look at each of its folders.
+const LONGEST: usize = 4095;
+
+/// The most characters of a path that an error shows.
+const SHOWN: usize = 200;
 
 /// A path relative to the workspace's root: UTF-8, `/` between components, no `.`, no `..`, never empty.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -22,12 +31,16 @@ pub struct RepoPath(String);
 impl RepoPath {
     /// Takes a path that a person, a script, a model or a file wrote.
     ///
-    /// `./` and doubled slashes are dropped. Absolute paths, `..`, NUL bytes and the root itself are `invalid_path`.
+    /// `./` and doubled slashes are dropped. Absolute paths, `..`, NUL bytes, more bytes than the system takes and the root itself
+    /// are `invalid_path`.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let refuse = |why: &str| {
-            Err(Error::new(Code::InvalidPath, format!("the path `{}` {why}", text.escape_debug()))
+            Err(Error::new(Code::InvalidPath, format!("the path `{}` {why}", shortened(text, SHOWN).escape_debug()))
                 .hint("give a path inside the workspace, relative to its root"))
         };
+        if text.len() > LONGEST {
+            return refuse("is longer than 4095 bytes");
+        }
         if text.starts_with('/') {
             return refuse("is absolute");
         }
@@ -115,6 +128,13 @@ mod tests {
         check("./a//b/./c/", Some("a/b/c"));
         check("a b/ü.html", Some("a b/ü.html"));
         check("..a/b..", Some("..a/b.."));
+        check(&"a/".repeat(2047), Some(&["a"; 2047].join("/")));
+        let long =
+            ["a/".repeat(2048), "/".repeat(4096), "./".repeat(20_000) + "a", "ä".repeat(2048), "\u{1b}".repeat(5000)];
+        for bad in long.iter().map(String::as_str) {
+            check(bad, None);
+            assert!(RepoPath::parse(bad).unwrap_err().message().len() < 3000);
+        }
         for bad in ["", ".", "./", "/etc/passwd", "..", "a/../b", "a/..", "a\0b"] {
             check(bad, None);
         }

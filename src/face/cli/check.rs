@@ -83,8 +83,7 @@ fn paths(here: &Here, arguments: &CheckArguments) -> Result<Vec<RepoPath>, Error
 
 /// The error of a policy, be it that of the workspace or that of a case.
 fn policy(here: &Here, path: RepoPath) -> Checked {
-    let read = here.context.workspace.read(&path).map(|content| content.into_bytes());
-    let text = read.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let text = here.context.workspace.read_own(&path, policy::BOUNDS);
     let parsed = text.clone().and_then(|text| Policy::parse(&text, path.as_str()));
     let sources = text.map(|text| BTreeMap::from([(path.to_string(), text)])).unwrap_or_default();
     Checked { errors: parsed.err().into_iter().collect(), sources, ..Checked::unread(path) }

@@ -12,13 +12,10 @@ use super::{
     arguments::{Cli, Command, PlanArguments, ResumeArguments, RunArguments},
     progress::Meter,
     redact,
-    trusted::keeper,
+    trusted::{keeper, lock},
 };
 use adapter::Adapters;
-use base::{
-    error::{Code, Error},
-    path::RepoPath,
-};
+use base::error::{Code, Error};
 use host::{CI, Context, Options, Progress, Started};
 use record::Runs;
 use script::{approval, own};
@@ -200,17 +197,6 @@ pub(super) fn context_of(
 fn began_locked(workspace: &Workspace, run: &str) -> bool {
     let started = Runs::of(workspace.root()).open(run).and_then(|folder| Started::load(&folder));
     started.is_ok_and(|started| started.is_locked())
-}
-
-/// The approvals of a workspace.
-fn lock(workspace: &Workspace) -> Result<approval::Lock, Error> {
-    let path = RepoPath::parse(approval::FILE)?;
-    if workspace.stat(&path)?.is_none() {
-        return Ok(approval::Lock::default());
-    }
-    let text = String::from_utf8(workspace.read(&path)?.into_bytes())
-        .map_err(|_| Error::new(Code::InvalidInput, format!("`{path}` is not UTF-8")))?;
-    approval::Lock::parse(&text)
 }
 
 /// How adapters of users are run.

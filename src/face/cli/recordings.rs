@@ -67,11 +67,9 @@ pub(super) fn keep(here: &Here, finished: &Finished, out: &mut Output) -> Result
 }
 
 /// Writes recorded replies into a folder.
-#[expect(clippy::disallowed_methods, reason = "a folder that the user names on the command line is theirs to name")]
 pub(super) fn write(here: &Here, folder: &str, files: &BTreeMap<String, String>) -> Result<(), Error> {
     let place = place(here, folder)?;
-    std::fs::create_dir_all(&place)
-        .map_err(|error| Error::io(format!("the folder `{}` can't be made", place.display()), &error))?;
+    Target::make_folder(&place, "recorded replies")?;
     for (name, text) in files {
         let path = place.join(name);
         // A planted link could lead to any file of the user.

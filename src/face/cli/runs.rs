@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::json;
 
-use super::{Here, ask::ask, output::Output, table};
+use super::{Here, ask::ask, output::Output, table, target::Target};
 use base::{
     error::{Code, Error},
     text::{counted, escape},
@@ -178,6 +178,8 @@ pub(super) fn export(
     #[expect(clippy::disallowed_methods, reason = "a file that the user names on the command line is theirs to name")]
     let file = File::create_new(&path).map_err(|error| {
         let error = unwritten(&error);
+    // An existing file is refused below.
+    Target::of(&path, "an archive")?;
         if path.exists() { error.hint("name another file with `-o`; none is overwritten") } else { error }
     })?;
     let mut writer = BufWriter::new(file);

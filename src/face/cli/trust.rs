@@ -72,7 +72,7 @@ fn wanted(here: &Here, arguments: &TrustArguments) -> Result<Vec<(String, Option
     }
     let one = |file: &std::path::PathBuf| {
         let path: RepoPath = script_path(here, file)?;
-        let text = String::from_utf8_lossy(&context.workspace.read(&path)?.into_bytes()).into_owned();
+        let text = context.workspace.read_own(&path, policy::BOUNDS)?;
         Ok((path.to_string(), context.wanted(&Policy::parse(&text, &path)?)))
     };
     arguments.files.iter().map(one).collect()

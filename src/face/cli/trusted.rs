@@ -16,7 +16,7 @@ use base::{
     path::RepoPath,
 };
 use host::{Options, Trust, TrustKeeper, UNTRUSTED, Wanted, untrusted};
-use script::approval::{self, Lock, PinnedTrust};
+use script::approval::{self, PinnedTrust};
 use system::{
     clock::{self, Clock},
     workspace::Workspace,
@@ -187,7 +187,7 @@ pub(super) struct Locked;
 
 impl TrustKeeper for Locked {
     fn refusal(&self, wanted: &Wanted) -> Option<Error> {
-        let lock = match lock(&wanted.root) {
+        let lock = match Workspace::open(&wanted.root).and_then(|workspace| lock(&workspace)) {
             Ok(lock) => lock,
             Err(error) => return Some(error),
         };
@@ -207,12 +207,9 @@ impl TrustKeeper for Locked {
 }
 
 /// The approvals of a workspace.
-fn lock(root: &Path) -> Result<Lock, Error> {
-    let (workspace, path) = (Workspace::open(root)?, RepoPath::parse(approval::FILE)?);
-    if workspace.stat(&path)?.is_none() {
-        return Lock::of(None);
-    }
-    Lock::of(Some(&String::from_utf8_lossy(&workspace.read(&path)?.bytes)))
+pub(super) fn lock(workspace: &Workspace) -> Result<approval::Lock, Error> {
+    let path = RepoPath::parse(approval::FILE)?;
+    approval::Lock::of(workspace.read_own_if_there(&path, approval::BOUNDS)?.as_deref())
 }
 
 /// A folder without links on the way.

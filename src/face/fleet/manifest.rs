@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::form::{CommitForm, RequestForm, is_name};
-use base::error::{Code, Error};
+use base::{
+    error::{Code, Error},
+    toml_file::TomlFile,
+};
 use script::remote::{check_address, is_commit};
 
 /// The most repositories of one fleet.
@@ -130,12 +133,16 @@ fn clone_mb() -> u64 {
     2048
 }
 
+/// The bounds of a manifest. More repositories than fit stand in lists.
+const BOUNDS: TomlFile = TomlFile { most: 16 << 20, code: Code::InvalidInput };
+
 impl Manifest {
     /// Reads the text of a `fleet.toml`; `file` is its name in messages.
     ///
     /// `invalid_input` names the line and the key.
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
         let wrong = |why: &str| Error::new(Code::InvalidInput, format!("`{file}` is wrong: {}", why.trim()));
+        BOUNDS.check(text, file)?;
         let manifest: Manifest = toml_edit::de::from_str(text)
             .map_err(|error| wrong(&error.to_string()).hint("`nrv docs fleets` shows every key"))?;
         if !is_name(&manifest.name) {

@@ -124,10 +124,9 @@ fn grants(context: &Context, loaded: &Loaded) -> Result<Vec<String>, Error> {
 fn policy_text(context: &Context, manifest: &Manifest) -> Result<PolicyText, Error> {
     let file = manifest.policy.as_deref().unwrap_or(policy::FILE);
     let path = RepoPath::parse(file)?;
-    let text = match context.workspace.stat(&path)? {
-        None if manifest.policy.is_none() => String::new(),
-        _ => String::from_utf8(context.workspace.read(&path)?.into_bytes())
-            .map_err(|_| Error::new(Code::InvalidPolicy, format!("`{path}` is not UTF-8")))?,
+    let text = match &manifest.policy {
+        Some(_) => context.workspace.read_own(&path, policy::BOUNDS)?,
+        None => context.workspace.read_own_if_there(&path, policy::BOUNDS)?.unwrap_or_default(),
     };
     let policy = Policy::parse(&text, file)?;
     let workspace = Workspace::open(context.workspace.root())?;

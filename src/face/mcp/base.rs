@@ -7,13 +7,13 @@ use super::{
     setup::Setup,
     tool::{Offer, offers},
 };
-use base::{error::Error, hash::Sha256, path::RepoPath};
+use base::{error::Error, hash::Sha256, path::RepoPath, toml_file::TomlFile};
 use host::Context;
 use script::approval;
 use system::policy;
 
 /// The files by which the workspace is served. Another content is another policy, or other approvals.
-const FILES: [&str; 2] = [policy::FILE, approval::FILE];
+const FILES: [(&str, TomlFile); 2] = [(policy::FILE, policy::BOUNDS), (approval::FILE, approval::BOUNDS)];
 
 /// The contents of the files by which a workspace is served.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,9 +21,9 @@ pub(super) struct Mark(Vec<Option<Sha256>>);
 
 impl Mark {
     pub(super) fn of(context: &Context) -> Mark {
-        let hash = |name: &str| {
+        let hash = |(name, bounds): (&str, TomlFile)| {
             let path = RepoPath::parse(name).ok()?;
-            context.workspace.read(&path).ok().map(|content| content.stamp().sha256)
+            context.workspace.read_own(&path, bounds).ok().map(|text| Sha256::of(text.as_bytes()))
         };
         Mark(FILES.into_iter().map(hash).collect())
     }

@@ -8,7 +8,10 @@ use regex::Regex;
 use serde_json::Value;
 use toml_edit::{Document, Item, TableLike};
 
-use base::path::RepoPath;
+use base::{error::Code, path::RepoPath, toml_file::TomlFile};
+
+/// The bounds of a manifest in TOML.
+const BOUNDS: TomlFile = TomlFile { most: 1 << 20, code: Code::Unreadable };
 
 /// A dependency: its name, and what is asked for of its versions, as it is written.
 pub(super) type Dependency = (String, String);
@@ -40,8 +43,14 @@ pub(super) fn dependencies(path: &RepoPath, text: &[u8]) -> Option<BTreeSet<Depe
     reader(path)?(str::from_utf8(text).ok()?)
 }
 
+/// A manifest in TOML, unless it is one that would take a parser's memory.
+fn toml(text: &str) -> Option<Document<&str>> {
+    BOUNDS.check(text, "manifest").ok()?;
+    Document::parse(text).ok()
+}
+
 fn cargo(text: &str) -> Option<BTreeSet<Dependency>> {
-    let document = Document::parse(text).ok()?;
+    let document = toml(text)?;
     let mut found = BTreeSet::new();
     cargo_tables(document.as_table(), &mut found);
     let inner = |key: &str| document.as_table().get(key).and_then(Item::as_table_like);
@@ -123,7 +132,7 @@ fn requirement(text: &str) -> Option<Dependency> {
 }
 
 fn pyproject(text: &str) -> Option<BTreeSet<Dependency>> {
-    let document = Document::parse(text).ok()?;
+    let document = toml(text)?;
     let mut found = BTreeSet::new();
     for path in [&["project", "dependencies"][..], &["build-system", "requires"]] {
         found.extend(listed(at(document.as_item(), path)));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use base::{error::Error, hash::Sha256};
 use host::Context;
-use system::policy::{Entrusted, Policy};
+use system::policy::{self, Entrusted, Policy};
 
 /// The hint of a run whose lock file does not pin the policy, or pins another one.
 pub const PIN_TRUST: &str =
@@ -57,7 +57,7 @@ pub fn policies(context: &Context) -> Result<Vec<Policy>, Error> {
     let mut all = vec![context.policy.clone()];
     for path in context.list(&[CASES])? {
         // A policy that can't be read permits nothing; its case reports the error.
-        let text = context.workspace.read(&path).map(|content| String::from_utf8_lossy(&content.bytes).into_owned());
+        let text = context.workspace.read_own(&path, policy::BOUNDS);
         all.extend(text.and_then(|text| Policy::parse(&text, &path)).ok());
     }
     Ok(all)

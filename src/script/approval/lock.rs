@@ -12,12 +12,16 @@ use base::{
     hash::Sha256,
     json,
     text::{escape, escape_in_json},
+    toml_file::TomlFile,
 };
 use host::ApprovedTools;
 use system::mcp_client::Definition;
 
 /// The file, in the workspace's root.
 pub const FILE: &str = "nrv.lock";
+
+/// The bounds of its text.
+pub const BOUNDS: TomlFile = TomlFile { most: 1 << 20, code: Code::InvalidInput };
 
 /// The signature beside it, if there is one.
 pub const SIGNATURE: &str = "nrv.lock.sig";
@@ -137,6 +141,7 @@ impl Lock {
             Error::new(Code::InvalidInput, format!("`{FILE}` can't be read: {}", why.trim().replace('\n', " ")))
                 .hint("bring it back from version control; it is written by `nrv approve` alone")
         };
+        BOUNDS.check(text, FILE)?;
         let lock: Lock = toml_edit::de::from_str(text).map_err(|error| wrong(&error.to_string()))?;
         if lock.version != VERSION {
             return Err(wrong(&format!("its form is version {}, and this nrv knows {VERSION}", lock.version)));

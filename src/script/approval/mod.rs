@@ -10,7 +10,7 @@ use serde::Serialize;
 
 pub use self::{
     entrusted::{PIN_TRUST, PinnedTrust, entrusted, policies},
-    lock::{FILE, LINE_FEED, Lock, PinnedAdapter, PinnedTool, SIGNATURE},
+    lock::{BOUNDS, FILE, LINE_FEED, Lock, PinnedAdapter, PinnedTool, SIGNATURE},
     pin::Pin,
 };
 use crate::Loaded;
@@ -68,13 +68,7 @@ pub fn read(context: &Context) -> Result<Lock, Error> {
 
 /// The text of the lock file; none if there is none.
 pub fn text(context: &Context) -> Result<Option<String>, Error> {
-    let path = RepoPath::parse(FILE)?;
-    if context.workspace.stat(&path)?.is_none() {
-        return Ok(None);
-    }
-    let content = context.workspace.read(&path)?;
-    let wrong = |_| Error::new(Code::InvalidInput, format!("`{FILE}` is not UTF-8"));
-    String::from_utf8(content.into_bytes()).map(Some).map_err(wrong)
+    context.workspace.read_own_if_there(&RepoPath::parse(FILE)?, BOUNDS)
 }
 
 /// The policy under which a script runs that has to be approved: locked down, with the confirmations that its approval grants.

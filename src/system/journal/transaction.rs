@@ -27,9 +27,6 @@ pub type BeforeCommit<'a> = &'a (dyn Fn() -> Result<(), Error> + Sync);
 /// The longest name of a file or folder, in bytes (`NAME_MAX` of Linux).
 const LONGEST_NAME: usize = 255;
 
-/// The longest path that the kernel takes, in bytes (`PATH_MAX` of Linux without the final zero).
-const LONGEST_PATH: usize = 4095;
-
 impl Journal<'_> {
     /// Applies all targets or none. On success the commit mark is on the disk and [`Journal::settle`] is due.
     ///
@@ -160,10 +157,6 @@ fn check_length(path: &RepoPath) -> Result<(), Error> {
     if let Some(name) = path.components().find(|name| name.len() > LONGEST_NAME) {
         let what = format!("has a name of {} bytes, and the longest has {LONGEST_NAME}", name.len());
         return Err(refuse(what).hint("choose a shorter name"));
-    }
-    if path.as_str().len() > LONGEST_PATH {
-        let what = format!("is a path of {} bytes, and the longest has {LONGEST_PATH}", path.as_str().len());
-        return Err(refuse(what).hint("choose a shorter path"));
     }
     Ok(())
 }

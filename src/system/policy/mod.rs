@@ -55,10 +55,14 @@ use base::{
     hash::Sha256,
     json,
     path::RepoPath,
+    toml_file::TomlFile,
 };
 
 /// The name of the policy's file, in the workspace's root.
 pub const FILE: &str = "nrv.toml";
+
+/// The bounds of its text.
+pub const BOUNDS: TomlFile = TomlFile { most: 512 << 10, code: Code::InvalidPolicy };
 
 /// Settings with their compiled globs, and where each setting comes from.
 #[derive(Clone, Debug)]
@@ -136,6 +140,7 @@ impl Policy {
     /// Anything that is unknown, wrong, or not available in this version is `invalid_policy`, with `details.line` and
     /// `details.column`.
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
+        BOUNDS.check(text, file)?;
         let parsed = parse::parse(text, file)?;
         let policy = Policy::new(parsed.settings, parsed.lines, file)?;
         Ok(Policy { text: text.to_owned(), ..policy })

@@ -22,13 +22,16 @@ pub(super) struct Parsed {
 
 /// Reads a whole file; `file` is its name in messages.
 pub(super) fn parse(text: &str, file: &str) -> Result<Parsed, Error> {
-    let source = Source { text, file };
+    let ends: Vec<usize> = memchr::memchr_iter(b'\n', text.as_bytes()).collect();
+    let source = Source { text, file, ends: &ends };
     let document = Document::parse(text).map_err(|error| {
         let offset = error.span().map_or(text.len(), |span| span.start);
         source.refuse(offset, &format!("is not TOML: {}", error.message()))
     })?;
     let mut reader = Reader { source, values: defaults()?, lines: BTreeMap::new() };
     reader.table(document.as_table(), &Place::default())?;
+    // It takes a hundred times the text, and is read.
+    drop(document);
     let settings = serde_json::from_value(reader.values).map_err(|error| defect(&error))?;
     Ok(Parsed { settings, lines: reader.lines })
 }
@@ -47,11 +50,13 @@ fn defect(error: &serde_json::Error) -> Error {
 struct Source<'a> {
     text: &'a str,
     file: &'a str,
+    /// The places of its line feeds.
+    ends: &'a [usize],
 }
 
 impl Source<'_> {
     fn line(self, offset: usize) -> usize {
-        1 + memchr::memchr_iter(b'\n', &self.text.as_bytes()[..offset.min(self.text.len())]).count()
+        1 + self.ends.partition_point(|end| *end < offset)
     }
 
     fn refuse(self, offset: usize, what: &str) -> Error {

@@ -14,7 +14,7 @@ use serde_json::Value;
 pub use self::violation::{Violation, explain};
 use base::{
     error::{Code, Error},
-    json,
+    json, regular,
 };
 
 /// A schema that may be JSON text; other values stay as they are. `invalid_input` if the text is not JSON.
@@ -45,7 +45,7 @@ impl Schema {
         let validator = jsonschema::options()
             .offline()
             .should_validate_formats(true)
-            .with_pattern_options(PatternOptions::regex())
+            .with_pattern_options(PatternOptions::regex().size_limit(regular::program_in(schema)))
             .build(schema)
             .map_err(|error| refusal(&error))?;
         Ok(Schema { validator, document: schema.clone() })

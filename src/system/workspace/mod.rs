@@ -30,6 +30,7 @@ use base::{
     error::{Code, Error},
     hash::Sha256,
     path::RepoPath,
+    toml_file::TomlFile,
 };
 
 pub use glob::Globs;
@@ -300,6 +301,18 @@ impl Workspace {
         bytes.try_reserve(expected).map_err(|_| too_large(path, limit))?;
         fill(&file, metadata.length, limit, bytes, stop).map_err(|error| unread(path, &error, stop))?;
         Ok((bytes.len() as u64 <= limit).then_some(metadata))
+    }
+
+    /// The text of one of nrv's own files, checked against its bounds; none if nothing is there.
+    pub fn read_own_if_there(&self, path: &RepoPath, bounds: TomlFile) -> Result<Option<String>, Error> {
+        self.stat(path)?.map(|_| self.read_own(path, bounds)).transpose()
+    }
+
+    /// The text of one of nrv's own files, checked against its bounds.
+    pub fn read_own(&self, path: &RepoPath, bounds: TomlFile) -> Result<String, Error> {
+        let found = self.read_until(path, bounds.most, None)?.ok_or_else(|| bounds.too_long(path))?;
+        let text = String::from_utf8(found.0.into_bytes()).map_err(|_| bounds.not_text(path))?;
+        bounds.check(&text, path).map(|()| text)
     }
 
     /// A regular file's hash, mode and length. The file is not held in memory.

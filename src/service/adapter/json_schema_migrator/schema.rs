@@ -12,7 +12,10 @@ use super::{
     library::{Library, Place, Read},
     params::{Draft, Params, Source},
 };
-use base::error::{Code, Error};
+use base::{
+    error::{Code, Error},
+    regular,
+};
 use system::schema::explain;
 
 /// A violation that is left.
@@ -145,7 +148,7 @@ fn build(
         .should_validate_formats(check_formats)
         .without_content_encoding_support("base64")
         .without_content_media_type_support("application/json")
-        .with_pattern_options(PatternOptions::regex());
+        .with_pattern_options(PatternOptions::regex().size_limit(regular::program_in(schema)));
     if schema.get("$schema").is_none() {
         options = options.with_draft(match draft {
             Draft::Four => jsonschema::Draft::Draft4,
@@ -202,12 +205,14 @@ fn refusal(source: &Source, root: &Value, error: &ValidationError<'_>) -> Error 
 
 /// The reason that a pattern can't be used, and the next step.
 fn pattern_fault(pattern: &str) -> (&'static str, &'static str) {
-    let reason = regex::Regex::new(pattern).err().map(|error| error.to_string()).unwrap_or_default();
+    let reason = regular::compile(pattern).err().map(|error| error.to_string()).unwrap_or_default();
     match () {
         () if reason.contains("look-around") || reason.contains("backreference") => {
             ("can't be matched in linear time", "write it without look-around and back-references")
         }
-        () if reason.contains("size limit") => ("is too large", "write it with smaller repetitions"),
+        () if reason.contains("size limit") || reason.contains("bytes, and may have") => {
+            ("is too large", "write it with smaller repetitions")
+        }
         () => ("is not a regular expression", "mend the pattern"),
     }
 }

@@ -25,6 +25,7 @@ use base::{
     error::{Code, Error},
     json,
     path::RepoPath,
+    regular,
 };
 
 /// The URL of a schema without a file.
@@ -257,7 +258,7 @@ fn counter(url: &str, files: &BTreeMap<String, Value>, params: &Params) -> Resul
         .should_validate_formats(params.check_formats)
         .without_content_encoding_support("base64")
         .without_content_media_type_support("application/json")
-        .with_pattern_options(PatternOptions::regex());
+        .with_pattern_options(PatternOptions::regex().size_limit(regular::program_in(&files[url])));
     let draft = match params.draft {
         _ if files[url].get("$schema").is_some() => None,
         Draft::Four => Some(jsonschema::Draft::Draft4),
