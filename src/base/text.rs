@@ -1,6 +1,6 @@
 //! Text of unknown origin, made safe to display.
 
-use std::{any::Any, fmt, sync::LazyLock};
+use std::{any::Any, borrow::Cow, fmt, sync::LazyLock};
 
 use regex::Regex;
 
@@ -45,6 +45,32 @@ pub fn escape(text: &str) -> String {
         before = Some(c).filter(|_| stays);
     }
     shown
+}
+
+/// The colours and weights of nrv's own output.
+static OWN_STYLE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\x1b\[(?:[0-4]|2[2-4]|3[1-6]|39|9[1-7])?m").expect("it is a regex"));
+
+/// Lines with everything in them as [`escape`] shows it.
+pub fn escape_lines(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|c| c != '\n' && is_hidden(c)) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.split('\n').map(escape).collect::<Vec<_>>().join("\n"))
+}
+
+/// As [`escape_lines`], for a text with the colours of nrv's own output, which stay.
+pub fn escape_styled(text: &str) -> Cow<'_, str> {
+    if !text.contains('\x1b') {
+        return escape_lines(text);
+    }
+    let (mut shown, mut end) = (String::with_capacity(text.len()), 0);
+    for style in OWN_STYLE.find_iter(text) {
+        shown.push_str(&escape_lines(&text[end..style.start()]));
+        shown.push_str(style.as_str());
+        end = style.end();
+    }
+    Cow::Owned(shown + &escape_lines(&text[end..]))
 }
 
 /// JSON with such characters written as JSON's escapes, so that it means the same.
@@ -152,6 +178,51 @@ mod tests {
         }
         let plain = "tab\tß ñ 日本語 العربية हिन्दी e\u{301} • − → │ 1.5\u{a0}€ ✓ 😀";
         assert_eq!(escape(plain), plain);
+    }
+
+    #[test]
+    fn of_styles_those_of_our_own_output_stay() {
+        let own = "\u{1b}[1m\u{1b}[33mwarning\u{1b}[0m: a\tb\n\u{1b}[2m\u{1b}[39m\u{1b}[91m\u{1b}[m";
+        assert_eq!(escape_styled(own), own);
+        let foreign = [
+            "\u{1b}[8m",
+            "\u{1b}[7m",
+            "\u{1b}[5m",
+            "\u{1b}[30m",
+            "\u{1b}[41m",
+            "\u{1b}[1;31m",
+            "\u{1b}[38;5;1m",
+            "\u{1b}[38;2;0;0;0m",
+            "\u{1b}[2J",
+            "\u{1b}[H",
+            "\u{1b}[1A",
+            "\u{1b}[?25l",
+            "\u{1b}]0;t\u{7}",
+            "\u{1b}]52;c;eA==\u{1b}\\",
+            "\u{1b}c",
+            "\u{1b}[31",
+            "\u{1b}Pq\u{1b}\\",
+            "\u{9b}31m",
+            "\u{9d}0;t\u{9c}",
+            "\u{85}",
+            "\u{7}",
+            "\r",
+            "\u{8}",
+            "\u{b}",
+            "\u{c}",
+            "\u{0}",
+            "\u{7f}",
+            "\u{202e}",
+            "\u{2066}",
+            "\u{200b}",
+            "\u{2028}",
+        ];
+        for text in foreign {
+            let shown = escape_styled(text).into_owned();
+            assert!(!shown.chars().any(is_hidden), "{text:?}: {shown:?}");
+            assert_eq!(escape_lines(&format!("a{text}\nb")), format!("{}\nb", escape(&format!("a{text}"))));
+            assert_eq!(escape_styled(&shown), shown, "what is escaped stays as it is");
+        }
     }
 
     #[test]

@@ -46,7 +46,7 @@ fn draw(
             let [before, marked, after] = [&line[..start], &line[start..end], &line[end..]].map(escape);
             let annotation = AnnotationKind::Primary.span(before.len()..before.len() + marked.len());
             let snippet =
-                Snippet::source([before, marked, after].concat()).line_start(place.line).path(place.path.clone());
+                Snippet::source([before, marked, after].concat()).line_start(place.line).path(escape(&place.path));
             title.element(snippet.annotation(annotation))
         }
         (Some(place), None) => title.element(Level::NOTE.message(format!("at {}", written(place)))),
@@ -64,7 +64,7 @@ fn draw(
 
 /// `path:line:column`, which terminals and editors turn into a link.
 fn written(place: &Location) -> String {
-    format!("{}:{}:{}", place.path, place.line, place.column)
+    format!("{}:{}:{}", escape(&place.path), place.line, place.column)
 }
 
 /// A line without secrets, and the column of a place in it: the line's first one, if the place was in a secret.

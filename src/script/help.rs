@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::{Loaded, arguments::kind};
+use base::text::{escape, escape_lines};
 use system::policy::Ceiling;
 
 /// The text that `nrv run SCRIPT --help` shows.
@@ -10,10 +11,10 @@ pub fn help(loaded: &Loaded) -> String {
     let header = &loaded.header;
     let mut text = String::new();
     for paragraph in [loaded.doc.as_deref(), header.description.as_deref()].into_iter().flatten() {
-        text.push_str(paragraph);
+        text.push_str(&escape_lines(paragraph));
         text.push_str("\n\n");
     }
-    text.push_str(&format!("Usage: nrv run {}{}\n", loaded.main, usage(header.args.as_ref())));
+    text.push_str(&format!("Usage: nrv run {}{}\n", escape(&loaded.main), usage(header.args.as_ref())));
     let rows = header.args.as_ref().map(rows).unwrap_or_default();
     if !rows.is_empty() {
         text.push_str("\nArguments:\n");
@@ -31,16 +32,16 @@ pub fn help(loaded: &Loaded) -> String {
 pub fn permissions(ceiling: &Ceiling) -> String {
     let mut text = format!("May write: {}\n", writes(ceiling));
     if let calls @ [_, ..] = ceiling.calls.as_slice() {
-        text.push_str(&format!("May call: {}\n", calls.join(", ")));
+        text.push_str(&format!("May call: {}\n", listed(calls)));
     }
     if let programs @ [_, ..] = ceiling.exec.as_slice() {
-        text.push_str(&format!("May start: {}\n", programs.join(", ")));
+        text.push_str(&format!("May start: {}\n", listed(programs)));
     }
     if let providers @ [_, ..] = ceiling.llm.as_slice() {
-        text.push_str(&format!("May ask models of: {}\n", providers.join(", ")));
+        text.push_str(&format!("May ask models of: {}\n", listed(providers)));
     }
     if let hosts @ [_, ..] = ceiling.network.as_slice() {
-        text.push_str(&format!("May reach: {}\n", hosts.join(", ")));
+        text.push_str(&format!("May reach: {}\n", listed(hosts)));
     }
     let budget = [
         ("files", ceiling.budget.files),
@@ -61,14 +62,18 @@ pub fn permissions(ceiling: &Ceiling) -> String {
 fn writes(ceiling: &Ceiling) -> String {
     match ceiling.write.as_slice() {
         [] => "nothing".to_owned(),
-        globs => globs.join(", "),
+        globs => listed(globs),
     }
+}
+
+fn listed(items: &[String]) -> String {
+    items.iter().map(|item| escape(item)).collect::<Vec<_>>().join(", ")
 }
 
 /// The required arguments by name, then a word for the others.
 fn usage(schema: Option<&Value>) -> String {
     let Some(schema) = schema else { return String::new() };
-    let mut text: String = required(schema).iter().map(|name| format!(" --arg {name}=…")).collect();
+    let mut text: String = required(schema).iter().map(|name| format!(" --arg {}=…", escape(name))).collect();
     if properties(schema).keys().any(|name| !required(schema).contains(&name.as_str())) {
         text.push_str(" [--arg NAME=VALUE]…");
     }
@@ -80,7 +85,10 @@ fn rows(schema: &Value) -> Vec<(String, String)> {
     let required = required(schema);
     let mut rows: Vec<_> = properties(schema).into_iter().collect();
     rows.sort_by_key(|(name, _)| !required.contains(&name.as_str()));
-    rows.into_iter().map(|(name, schema)| (name.clone(), meaning(&schema, required.contains(&name.as_str())))).collect()
+    let row = |(name, schema): (String, Value)| {
+        (escape(&name), escape_lines(&meaning(&schema, required.contains(&name.as_str()))).into_owned())
+    };
+    rows.into_iter().map(row).collect()
 }
 
 fn meaning(schema: &Value, required: bool) -> String {

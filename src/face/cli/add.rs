@@ -242,7 +242,7 @@ fn tell(name: &str, entry: &Pack, patch: &[u8], whole: bool, out: &mut Output) {
     let text = format!("{name}: {files} from {}{commit}, licence {}\n", escape(&entry.source), escape(&entry.licence));
     out.data(&text);
     if whole {
-        out.data(&table::patch(patch));
+        out.styled(&table::patch(patch));
     }
 }
 

@@ -153,7 +153,7 @@ pub(super) fn tell(result: &Value, out: &mut Output) {
     }
     let outcomes = Vec::<ApplyOutcome>::deserialize(result).unwrap_or_default();
     let lines: String = outcomes.iter().map(|outcome| line(outcome) + "\n").collect();
-    out.data(&lines);
+    out.styled(&lines);
     for outcome in &outcomes {
         for warning in &outcome.warnings {
             out.warn(&format!("{}: {}", escape(&outcome.path), escape(warning)));

@@ -56,7 +56,8 @@ pub(super) fn list(here: &Here, out: &mut Output) -> Result<u8, Error> {
 pub(super) fn describe(here: &Here, name: &str, out: &mut Output) -> Result<u8, Error> {
     let adapter = here.adapters().find(name)?;
     if !out.is_json() {
-        out.line(&format!("{} {}: {}", adapter.name(), adapter.version(), adapter.summary()));
+        let told = [adapter.name(), adapter.version(), adapter.summary()].map(escape);
+        out.line(&format!("{} {}: {}", told[0], told[1], told[2]));
         out.line("Phases: discover, propose, apply, verify. Globs, policy, and schemas of input and output:");
     }
     out.document(&host::describe_adapter(adapter, &here.context.policy)?);

@@ -90,12 +90,12 @@ pub(super) fn tell(result: &Value, out: &mut Output) {
     }
     let Ok(outcome) = EditOutcome::deserialize(result) else { return };
     let place = format!("{}:{}:{}", escape(&outcome.path), outcome.line, outcome.column);
-    out.line(&match outcome.status {
-        EditStatus::Noop => format!("= {place}"),
+    out.styled(&match outcome.status {
+        EditStatus::Noop => format!("= {place}\n"),
         EditStatus::Applied => {
             let (old, new) = (escape(&outcome.before), escape(outcome.after.trim_start()));
             let arrow = if old.is_empty() { String::new() } else { format!("{} → ", old.red()) };
-            format!("M {place}  {arrow}{}", new.green())
+            format!("M {place}  {arrow}{}\n", new.green())
         }
     });
 }

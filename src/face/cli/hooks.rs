@@ -41,7 +41,7 @@ fn install(here: &Here, dry_run: bool, yes: bool, out: &mut Output) -> Result<u8
         return Ok(0);
     }
     if dry_run && !is_there {
-        out.data(&table::patch(&hook.proposed.patch));
+        out.styled(&table::patch(&hook.proposed.patch));
     }
     out.say(&format!("{said}: {}", escape(&hook.shown)));
     Ok(0)

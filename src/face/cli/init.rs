@@ -38,7 +38,7 @@ pub(super) fn init(place: &Place, dry_run: bool, out: &mut Output) -> Result<u8,
     }
     out.say(&format!("The workspace is {}: {}.", escape(&root), place.reason));
     if dry_run {
-        out.data(&table::patch(&proposed.patch));
+        out.styled(&table::patch(&proposed.patch));
     }
     out.data(&lines(&proposed));
     match (proposed.changes.is_empty(), dry_run) {

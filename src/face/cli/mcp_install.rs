@@ -128,7 +128,7 @@ pub(super) fn install(here: &Here, arguments: &McpInstallArguments, out: &mut Ou
         return Ok(0);
     }
     if set.is_some() && arguments.dry_run {
-        out.data(&table::patch(&proposed.patch));
+        out.styled(&table::patch(&proposed.patch));
     }
     out.say(&format!("{said}: {}", escape(&shown)));
     Ok(0)

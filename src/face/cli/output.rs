@@ -16,7 +16,7 @@ pub(super) use super::mode::Mode;
 use super::{ci, hunk, mode::Color, redact, table};
 use base::{
     error::{Code, Error},
-    text::{escape, escape_in_json},
+    text::{escape, escape_in_json, escape_lines, escape_styled},
 };
 use host::Question;
 use script::diagnostic;
@@ -86,10 +86,6 @@ impl Output {
         std::io::stdout().is_terminal() && !self.is_json()
     }
 
-    fn stdout_is_terminal(&self) -> bool {
-        std::io::stdout().is_terminal()
-    }
-
     /// True if a person can be asked.
     pub(super) fn can_ask(&self) -> bool {
         std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
@@ -105,9 +101,14 @@ impl Output {
         self.patches.insert(name.to_owned(), patch.to_owned());
     }
 
-    /// Writes text to stdout, as it is.
+    /// Writes text to stdout.
     pub(super) fn data(&mut self, text: &str) {
-        let text = redact::shown(text);
+        self.styled(&escape_lines(text));
+    }
+
+    /// Writes text to stdout that has colours of nrv's own; every other part of it is escaped already.
+    pub(super) fn styled(&mut self, text: &str) {
+        let text = redact::shown_styled(text);
         let text = text.as_ref();
         // A stream that removes colours writes the text between them piece by piece.
         let plain = match self.stdout.current_choice() {
@@ -165,8 +166,7 @@ impl Output {
             None => serde_json::to_string_pretty(value),
         };
         let text = text.unwrap_or_else(|error| json!({"error": error.to_string()}).to_string());
-        let text = ci::json(text);
-        self.line(&if self.stdout_is_terminal() { escape_in_json(&text) } else { text });
+        self.line(&ci::json(escape_in_json(&text)));
     }
 
     /// Writes a JSON document as one line to stdout, in one piece.
@@ -206,18 +206,17 @@ impl Output {
 
     /// Writes a warning to stderr.
     pub(super) fn warn(&mut self, text: &str) {
-        let text = format!("{}: {text}", "warning".yellow().bold());
-        let _ = writeln!(self.stderr, "{}", redact::shown(&text));
+        let _ = writeln!(self.stderr, "{}: {}", "warning".yellow().bold(), redact::shown(text));
     }
 
     /// Writes text to stderr without a line feed, for questions.
     pub(super) fn prompt(&mut self, text: &str) {
-        let _ = write!(self.stderr, "{}", redact::shown(text)).and_then(|()| self.stderr.flush());
+        let _ = write!(self.stderr, "{}", redact::shown_styled(text)).and_then(|()| self.stderr.flush());
     }
 
     /// A text in the form for stderr: without secrets, and with colours only where they are wanted.
     pub(super) fn for_stderr(&self, text: &str) -> String {
-        let text = redact::shown(text);
+        let text = redact::shown_styled(text);
         match self.stderr.current_choice() {
             ColorChoice::Never => strip_str(&text).to_string(),
             ColorChoice::Auto | ColorChoice::AlwaysAnsi | ColorChoice::Always => text.into_owned(),
@@ -238,7 +237,7 @@ impl Output {
     /// Writes a warning about a script to stderr.
     pub(super) fn warn_of(&mut self, warning: &Error) {
         let text = diagnostic::render_warning(warning, &self.sources, redact::text, self.colors());
-        let _ = writeln!(self.stderr, "{}", redact::shown(text.trim_end()));
+        let _ = writeln!(self.stderr, "{}", redact::shown_styled(text.trim_end()));
     }
 
     /// True if stderr has colours.
@@ -256,7 +255,7 @@ impl Output {
         let patch = || self.patches.iter().find(|(name, _)| is_about(error, name));
         let text = patch().and_then(|(name, patch)| hunk::render(error, name, patch, color));
         let text = text.unwrap_or_else(|| diagnostic::render(error, &self.sources, redact::text, color));
-        let _ = writeln!(self.stderr, "{}", redact::shown(text.trim_end()));
+        let _ = writeln!(self.stderr, "{}", redact::shown_styled(text.trim_end()));
         let output = error.details().get("output").and_then(|output| output.as_str()).unwrap_or_default();
         if !output.is_empty() && self.said.as_deref() != Some(output) {
             self.say_output(output);
@@ -288,19 +287,19 @@ pub(super) fn print_of_arguments(error: &clap::Error, arguments: &[OsString]) ->
     let arguments: Vec<Cow<'_, str>> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
     let values = arguments.iter().filter_map(|argument| argument.split_once('=').map(|(_, value)| value));
     let repeated = arguments.iter().map(|argument| &**argument).chain(values);
-    let text = repeated.fold(text, |text, part| match redact::text(part) {
-        Cow::Owned(shown) => text.replace(part, &shown),
-        Cow::Borrowed(_) => text,
+    let text = repeated.fold(text, |text, part| match escape(&redact::text(part)) {
+        shown if shown == part => text,
+        shown => text.replace(part, &shown),
     });
-    anstream::stderr().write_all(ci::text(Cow::Owned(text)).as_bytes())
+    anstream::stderr().write_all(ci::text(escape_styled(&text)).as_bytes())
 }
 
 /// A JSON document as one line, without secrets.
 pub(super) fn json_line(value: &impl Serialize) -> String {
-    ci::json(match redact::value(value) {
+    ci::json(escape_in_json(&match redact::value(value) {
         Some(value) => exact_line(&value),
         None => exact_line(value),
-    })
+    }))
 }
 
 /// A JSON document as one line, as it is.

@@ -23,7 +23,7 @@ pub(super) fn show(text: &str, out: &mut Output) {
 /// Shows a text at a terminal, in the pager only if it is longer than the screen.
 pub(super) fn show_long(text: &str, out: &mut Output) {
     let rows = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(0, |size| usize::from(size.ws_row));
-    if text.lines().count() < rows { out.data(text) } else { show(text, out) }
+    if text.lines().count() < rows { out.styled(text) } else { show(text, out) }
 }
 
 /// The `PATH` without the current folder (`.` or an empty entry): a bare name must not mean a program there.

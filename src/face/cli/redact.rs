@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::ci;
+use base::text::{escape_lines, escape_styled};
 use gate::{Rules, secrets};
 
 /// The rules of the workspace's policy, once it is read.
@@ -32,9 +33,21 @@ pub(super) fn text(text: &str) -> Cow<'_, str> {
     secrets::redact(text, rules())
 }
 
-/// A text in its shown form: without secrets, and without commands for a CI service.
+/// A text in its shown form: without secrets, without what moves a cursor or deceives a reader, and without commands for a CI service.
 pub(super) fn shown(plain: &str) -> Cow<'_, str> {
-    ci::text(text(plain))
+    ci::text(through(text(plain), escape_lines))
+}
+
+/// The same for a text with colours of nrv's own.
+pub(super) fn shown_styled(plain: &str) -> Cow<'_, str> {
+    ci::text(through(text(plain), escape_styled))
+}
+
+fn through<'t>(text: Cow<'t, str>, escape: impl Fn(&str) -> Cow<'_, str>) -> Cow<'t, str> {
+    match text {
+        Cow::Borrowed(plain) => escape(plain),
+        Cow::Owned(plain) => Cow::Owned(escape(&plain).into_owned()),
+    }
 }
 
 /// The value without secrets; none if it holds no secret, so that the caller can keep its order of keys.
@@ -51,7 +64,7 @@ pub(super) struct Log;
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let line = String::from_utf8_lossy(bytes);
-        io::stderr().write_all(shown(&line).as_bytes())?;
+        io::stderr().write_all(shown_styled(&line).as_bytes())?;
         Ok(bytes.len())
     }
 

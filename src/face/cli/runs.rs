@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{Here, ask::ask, output::Output, table, target::Target};
 use base::{
     error::{Code, Error},
-    text::{counted, escape},
+    text::{counted, escape, escape_in_json},
 };
 use host::Overview;
 use record::{Record, Seal};
@@ -73,7 +73,7 @@ pub(super) fn show(here: &Here, run: &str, canonical: bool, out: &mut Output) ->
             return Ok(0);
         }
         for row in rows {
-            out.line(&base::json::canonical(&row)?);
+            out.line(&escape_in_json(&base::json::canonical(&row)?));
         }
         return readable;
     }

@@ -10,6 +10,7 @@ use super::{
     arguments::StatsOf,
     columns::{plain, right_align, trimmed},
     output::Output,
+    table as tables,
 };
 use base::{
     error::{Code, Error},
@@ -125,7 +126,10 @@ fn suggest(here: &Here, since: Option<u64>, out: &mut Output) -> Result<u8, Erro
     if out.is_json() {
         out.document(&suggested);
     } else {
-        out.data(&suggested.patch);
+        match out.is_terminal() {
+            true => out.styled(&tables::patch(suggested.patch.as_bytes())),
+            false => out.bytes(suggested.patch.as_bytes()),
+        }
     }
     match suggested.suggestions.len() {
         0 => out.say("There is nothing to suggest."),

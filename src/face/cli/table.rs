@@ -12,7 +12,7 @@ use super::{
 use base::{
     diff::{Replacement, replacements},
     error::Error,
-    text::{counted, escape},
+    text::{counted, escape, escape_lines},
 };
 use host::{Agent, Commitment, Overview, Question};
 use llm::{Capabilities, Usage};
@@ -278,7 +278,7 @@ pub(super) fn account(end: &RunEnd, started: Option<&RunStarted>) -> String {
 /// A checked commitment, with the end of its command's output.
 pub(super) fn commitment(commitment: &Commitment) -> String {
     let output = commitment.output.iter().map(|said| output(said, "  ") + "\n");
-    format!("{}\n{}", commitment.sentence(), output.collect::<String>())
+    format!("{}\n{}", escape_lines(&commitment.sentence()), output.collect::<String>())
 }
 
 /// The end of a command's output, each line marked as not being nrv's own.
@@ -357,7 +357,7 @@ pub(super) fn scripts(listed: &[Listed]) -> String {
 pub(super) fn report(report: &record::Report) -> String {
     let mut text = String::new();
     for finding in &report.findings {
-        let _ = writeln!(text, "{}: {}", finding.place, finding.reason);
+        let _ = writeln!(text, "{}", escape(&finding.to_string()));
     }
     let _ = write!(text, "{}, {}", counted(report.records, "record"), counted(report.files, "file"));
     text + "\n"

@@ -7,6 +7,8 @@ mod examples;
 mod fields;
 mod shells;
 
+pub(crate) use self::shells::commands;
+
 use std::{collections::BTreeSet, fs};
 
 use nrv::script::{library::MODULES, reference::Reference};

@@ -8,7 +8,7 @@ use std::{
 use crate::support::{need, site::Site};
 
 /// Every command with its help, found by asking each for its own.
-fn commands(site: &Site) -> Vec<(Vec<String>, String)> {
+pub(crate) fn commands(site: &Site) -> Vec<(Vec<String>, String)> {
     let mut waiting = vec![Vec::<String>::new()];
     let mut found = Vec::new();
     while let Some(path) = waiting.pop() {

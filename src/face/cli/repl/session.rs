@@ -186,7 +186,7 @@ impl<'a> Session<'a> {
 
     fn show_value(&self, value: &Value, out: &mut Output) {
         let length = if out.is_terminal() { Length::Cut } else { Length::Whole };
-        out.line(&value::literal(value, length));
+        out.styled(&(value::literal(value, length) + "\n"));
     }
 
     /// Obeys a command; returns the code of an error that was shown already.
@@ -209,7 +209,7 @@ impl<'a> Session<'a> {
                 let text = help::text(name.as_deref())?;
                 match out.is_json() {
                     true => out.json_line(&json!({"help": text})),
-                    false => out.data(&text),
+                    false => out.styled(&text),
                 }
                 Ok(None)
             }
@@ -245,7 +245,7 @@ impl<'a> Session<'a> {
         } else if out.is_terminal() {
             pager::show_long(&table::patch(&patch), out);
         } else {
-            out.data(&String::from_utf8_lossy(&patch));
+            out.bytes(&patch);
         }
         Ok(())
     }

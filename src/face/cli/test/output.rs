@@ -12,7 +12,7 @@ use crate::face::cli::{
 use base::{
     error::{Code, Error},
     path::RepoPath,
-    text::{counted, escape},
+    text::{counted, escape, escape_lines},
 };
 use script::{
     cases::{Check, Report},
@@ -42,7 +42,7 @@ impl Told {
         for case in cases {
             let report = Report::broken(script, case, first.clone());
             if out.mode() == Mode::Text {
-                out.line(&format!("{} {}: the script can't be loaded", mark(&report), report.folder()));
+                out.styled(&format!("{} {}: the script can't be loaded\n", mark(&report), escape(&report.folder())));
             }
             self.reports.push(report);
         }
@@ -51,7 +51,7 @@ impl Told {
     /// Reports a case that was run.
     pub(super) fn report(&mut self, report: Report, sources: &BTreeMap<String, String>, out: &mut Output) {
         if out.mode() == Mode::Text {
-            out.data(&text(&report, sources));
+            out.styled(&text(&report, sources));
         }
         self.reports.push(report);
     }
@@ -97,7 +97,7 @@ fn mark(report: &Report) -> String {
 
 /// A case for people.
 fn text(report: &Report, sources: &BTreeMap<String, String>) -> String {
-    let mut text = format!("{} {} ({} ms)\n", mark(report), report.folder(), report.duration_ms);
+    let mut text = format!("{} {} ({} ms)\n", mark(report), escape(&report.folder()), report.duration_ms);
     for check in &report.checks {
         text.push_str(&check_text(check, sources));
     }
@@ -119,10 +119,10 @@ fn text(report: &Report, sources: &BTreeMap<String, String>) -> String {
 
 fn check_text(check: &Check, sources: &BTreeMap<String, String>) -> String {
     if check.ok {
-        let note = if check.detail.is_empty() { String::new() } else { indented(&check.detail) };
+        let note = if check.detail.is_empty() { String::new() } else { indented(&escape_lines(&check.detail)) };
         return note;
     }
-    let mut text = indented(&format!("{}: {}", check.name.replace('_', " ").bold(), check.detail));
+    let mut text = indented(&format!("{}: {}", check.name.replace('_', " ").bold(), escape_lines(&check.detail)));
     if let Some(error) = &check.error {
         text.push_str(&indented(&diagnostic::render(error, sources, redact::text, true)));
     }
