@@ -40,6 +40,11 @@ pub(super) struct Terms<'a> {
     pub(super) deadline: Deadline,
 }
 
+/// The rules by which secrets are taken out of what a search looks at: whoever gets its answers must not see them.
+pub(super) fn redacted<'r>(run: &'r Terms<'_>) -> Option<&'r Rules> {
+    (run.origin == Origin::Client).then_some(&*run.rules)
+}
+
 impl Terms<'_> {
     /// `dry-run` or `apply`.
     pub(super) fn mode(&self) -> &'static str {

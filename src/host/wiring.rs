@@ -17,7 +17,7 @@ use super::{
     evaluator::evidence::Ending,
     recorder::Recorder,
     tally::Tally,
-    terms::Terms,
+    terms::{Terms, redacted},
     turn::Turn,
     unverified::Unverified,
 };
@@ -103,6 +103,7 @@ impl<'a> Host<'a> {
             policy: &self.run.policy,
             overlay: &self.draft.overlay,
             most: self.run.policy.settings().script.limits.reply_bytes,
+            redacted: redacted(&self.run),
             stop: Some(self.run.deadline.stop()),
         }
     }

@@ -6,6 +6,7 @@ mod hostile;
 mod http;
 mod install;
 mod lists;
+mod oracles;
 mod peers;
 mod runs;
 mod strict;

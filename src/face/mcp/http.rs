@@ -32,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     connection,
     hub::Hub,
+    names::{Names, only},
     server::Server,
     setup::{MESSAGE, failed},
 };
@@ -97,6 +98,7 @@ impl Tls {
 struct Guard {
     /// The hash of the token: comparing hashes tells nobody how much of a guess was right.
     token: Sha256,
+    names: Names,
     room: Semaphore,
     sessions: Arc<LocalSessionManager>,
 }
@@ -120,10 +122,11 @@ pub(super) async fn serve(
     let service = StreamableHttpService::new(
         move || Ok(Server::new(Arc::clone(&served))),
         Arc::clone(&sessions),
-        config(address, hosts, stop.clone()),
+        config(address, &hosts, stop.clone()),
     );
     let token = Sha256::of(token.text().as_bytes());
-    let guard = Arc::new(Guard { token, room: Semaphore::new(AT_ONCE), sessions });
+    let names = Names::new(address, &hosts);
+    let guard = Arc::new(Guard { token, names, room: Semaphore::new(AT_ONCE), sessions });
     let router = Router::new().nest_service(PATH, service).layer(middleware::from_fn_with_state(guard, admit));
     let scheme = if acceptor.is_some() { "https" } else { "http" };
     let listener =
@@ -133,7 +136,7 @@ pub(super) async fn serve(
     Ok(())
 }
 
-fn config(address: SocketAddr, hosts: Vec<String>, stop: CancellationToken) -> StreamableHttpServerConfig {
+fn config(address: SocketAddr, hosts: &[String], stop: CancellationToken) -> StreamableHttpServerConfig {
     let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let allowed = own.into_iter().chain([address.ip().to_string()]).chain(hosts.iter().cloned());
     let local = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned);
@@ -146,9 +149,13 @@ fn config(address: SocketAddr, hosts: Vec<String>, stop: CancellationToken) -> S
         .with_cancellation_token(stop)
 }
 
-/// Lets a request pass that bears the token and comes as a whole, as far as there is room.
+/// Lets a request pass that names this server, bears the token and comes as a whole, as far as there is room.
 async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
-    let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    if let Some(why) = guard.names.refusal(request.uri(), request.headers()) {
+        tracing::warn!("a request was refused: {why}");
+        return (StatusCode::FORBIDDEN, [(header::CONNECTION, "close")], format!("{why}\n")).into_response();
+    }
+    let given = only(request.headers(), &header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = given.and_then(|value| value.split_once(' ')).filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer"));
     if token.is_none_or(|(_, token)| Sha256::of(token.trim().as_bytes()) != guard.token) {
         tracing::warn!("a request without the token was refused");

@@ -11,6 +11,7 @@ mod connection;
 mod http;
 mod hub;
 mod lines;
+mod names;
 mod outcome;
 mod pace;
 mod prompt;

@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::terms::Terms;
+use crate::{life::request::Origin, terms::Terms};
 use base::{
     call::{Call, Command},
+    change::Content,
     diff,
     error::{Code, Error},
-    path::RepoPath,
+    path::{RepoPath, protected},
 };
-use gate::{Edit, Rules, Subject, Verdict, destructive};
+use gate::{Edit, Rules, Subject, Verdict, destructive, secrets};
 use system::{policy::Policy, workspace::View};
 
 /// The key of a reply that says if a run may start a command: the policy and the script's header allow it, and the policy is trusted.
@@ -39,6 +40,20 @@ pub(crate) fn evaluate(run: &Terms<'_>, call: &Call) -> Result<Value, Error> {
     Ok(reply)
 }
 
+/// The bytes of a file as the maker of a call may see them; none of a hidden one. A verdict that compared with more would confirm guesses.
+fn seen(run: &Terms<'_>, view: View<'_>, path: &str) -> Vec<u8> {
+    let is_hidden =
+        |path: &RepoPath| protected::read_refusal(path).is_some() || run.policy.read_refusal(path).is_some();
+    let path = RepoPath::parse(path).ok().filter(|path| !(run.origin.is_kept_from_secrets() && is_hidden(path)));
+    let bytes = path.and_then(|path| view.read(&path).ok()).map(Content::into_bytes).unwrap_or_default();
+    if run.origin != Origin::Client {
+        return bytes;
+    }
+    String::from_utf8(bytes)
+        .map(|text| secrets::redact(&text, run.rules.secrets()).into_owned().into_bytes())
+        .unwrap_or_default()
+}
+
 /// The file as the run sees it says what is new, and how many lines change; a caller may only say more.
 pub(crate) fn evaluate_edit(
     run: &Terms<'_>,
@@ -47,12 +62,11 @@ pub(crate) fn evaluate_edit(
     content: &str,
     diff_lines: u64,
 ) -> Result<Value, Error> {
-    let current = RepoPath::parse(path).ok().and_then(|path| view.read(&path).ok());
-    let before = current.as_ref().map_or(&[][..], |content| &content.bytes);
-    let counted = diff::count(before, content.as_bytes()).total();
+    let before = seen(run, view, path);
+    let counted = diff::count(&before, content.as_bytes()).total();
     let edit = Edit {
         path: path.into(),
-        before: before.into(),
+        before: before.as_slice().into(),
         after: content.as_bytes().into(),
         diff_lines: counted.max(diff_lines),
     };

@@ -1,6 +1,7 @@
 //! `nrv.files`: what a script sees of the tree.
 
 use std::{
+    borrow::Cow,
     fmt::Write,
     io::{self, BufRead, BufReader, Read},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
@@ -18,6 +19,7 @@ use base::{
     path::{RepoPath, protected},
     regular,
 };
+use gate::{Rules, secrets};
 use system::{
     policy::Policy,
     workspace::{Globs, Kind, Overlay, View, parallel_map},
@@ -37,6 +39,8 @@ pub(crate) struct Files<'a> {
     pub(crate) overlay: &'a Overlay,
     /// Bytes that a reply may have.
     pub(crate) most: u64,
+    /// The rules by which secrets are taken out of the texts that a search looks at; none: it looks at the files as they are.
+    pub(crate) redacted: Option<&'a Rules>,
     /// Becomes true when everything has to stop.
     pub(crate) stop: Option<&'a AtomicBool>,
 }
@@ -191,13 +195,30 @@ impl Search<'_, '_> {
             return Ok(Vec::new());
         }
         let view = self.files.view();
-        let Some(content) = view.read_within(path, HELD)? else { return self.long_file(path, view.reader(path)?) };
+        let content = match (view.read_within(path, HELD)?, self.files.redacted) {
+            (Some(content), _) => content,
+            (None, None) => return self.long_file(path, view.reader(path)?),
+            (None, Some(_)) => return Err(self.unsearched(path)),
+        };
         let Ok(text) = text_of(path, content.into_bytes()) else { return Ok(Vec::new()) };
+        // A match in a secret would confirm a guess of it.
+        let text = self.files.redacted.map_or(Cow::Borrowed(&*text), |rules| secrets::redact(&text, rules.secrets()));
         let hits = text.lines().enumerate().map_while(|(index, line)| {
             let hit = self.line(path, index, line);
             (!self.is_too_large()).then_some(hit)
         });
         Ok(hits.flatten().collect())
+    }
+
+    /// The error for a file in which secrets that span lines are not looked for.
+    fn unsearched(&self, path: &RepoPath) -> Error {
+        too_large(
+            &format!("`{path}`"),
+            self.files.context.workspace.stat(path).ok().flatten().map_or(0, |found| found.length),
+            HELD,
+        )
+        .detail("path", path.as_str())
+        .hint("leave the file out with a glob that begins with `!`")
     }
 
     /// The same of a file that is not held in memory.

@@ -26,7 +26,7 @@ use crate::{
     life::history::ended_early,
     perform,
     recorder::Recorder,
-    terms::Terms,
+    terms::{Terms, redacted},
     wiring::run_span,
 };
 use base::{
@@ -348,7 +348,7 @@ fn only_call(recorder: &Recorder<'_>, asked: &Asked) -> Result<Call, Error> {
 fn stale_reads_of(run: &Terms<'_>, recorder: &Recorder<'_>, recorded: &Policy) -> Result<Vec<StaleRead>, Error> {
     let Some(past) = &recorder.past else { return Ok(Vec::new()) };
     let (context, folder, rules) = (run.context, &recorder.folder, run.rules.as_ref());
-    Reading { context, folder, past, policy: recorded, rules }.stale()
+    Reading { context, folder, past, policy: recorded, rules, redacted: redacted(run) }.stale()
 }
 
 fn taken_back() -> Error {

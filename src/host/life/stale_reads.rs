@@ -38,6 +38,8 @@ pub(crate) struct Reading<'a> {
     /// The policy under which they were made.
     pub(crate) policy: &'a Policy,
     pub(crate) rules: &'a Rules,
+    /// The rules by which secrets were taken out of what searches looked at.
+    pub(crate) redacted: Option<&'a Rules>,
 }
 
 /// A change of one file that has yet to come.
@@ -111,7 +113,7 @@ impl Reading<'_> {
     fn files<'a>(&'a self, overlay: &'a Overlay) -> Files<'a> {
         let stop = Some(&*self.context.options.cancel);
         // What an earlier version gave a script may be larger than a reply may be now.
-        Files { context: self.context, policy: self.policy, overlay, most: u64::MAX, stop }
+        Files { context: self.context, policy: self.policy, overlay, most: u64::MAX, redacted: self.redacted, stop }
     }
 
     fn read_again(&self, overlay: &Overlay, recorded: &event::Call, call: &Call) -> Result<Value, Error> {
