@@ -48,13 +48,13 @@ struct Line {
     check: Option<Sha256>,
 }
 
-/// The latest head of one run, and whether its last line is damaged.
+/// The latest head of one run, and the fault of its lines.
 #[derive(Debug, Default)]
 pub(super) struct HeadsOf {
     /// The latest.
     pub(super) last: Option<Head>,
-    /// True if the last line that names the run is no head of it.
-    pub(super) is_damaged: bool,
+    /// The reason why its lines are not as they were written; none if they are.
+    pub(super) fault: Option<&'static str>,
 }
 
 impl Head {
@@ -110,19 +110,26 @@ impl Runs {
         self.heads_of(run).map(|heads| heads.last)
     }
 
-    /// The latest head of a run, and whether a later line of it is none.
+    /// The latest head of a run, and whether a later line of it is none, or any stands twice.
     pub(super) fn heads_of(&self, run: &str) -> Result<HeadsOf, Error> {
         self.check_format()?;
         let bytes = read_if_there(&self.path().join(HEADS))?.unwrap_or_default();
         let finder = memchr::memmem::Finder::new(run.as_bytes());
         let mut found = HeadsOf::default();
+        let (mut later, own) = (None, format!("\"run\":\"{run}\""));
         for line in bytes.rsplit(|byte| *byte == b'\n').filter(|line| finder.find(line).is_some()) {
-            found.last = Head::read(line).filter(|head| head.run == run);
-            if found.last.is_some() {
-                break;
-            }
             // The line of a run that undid this one names it too.
-            found.is_damaged |= memchr::memmem::find(line, format!("\"run\":\"{run}\"").as_bytes()).is_some();
+            let is_own = memchr::memmem::find(line, own.as_bytes()).is_some();
+            if found.last.is_none() {
+                found.last = Head::read(line).filter(|head| head.run == run);
+                found.fault =
+                    found.fault.or((found.last.is_none() && is_own).then_some("the line of this run was altered"));
+            }
+            if is_own {
+                // A run that stops again has gone on in between.
+                found.fault = found.fault.or((later == Some(line)).then_some("a line of this run stands twice"));
+                later = Some(line);
+            }
         }
         Ok(found)
     }

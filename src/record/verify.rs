@@ -35,6 +35,9 @@ pub struct Report {
     pub seal: Seal,
     /// The findings; empty if the record is intact.
     pub findings: Vec<Finding>,
+    /// True for a run that died before its first record, and has done nothing.
+    #[serde(skip)]
+    pub is_empty: bool,
 }
 
 /// The relation between a chain's end and the head.
@@ -77,10 +80,8 @@ impl Report {
 pub fn verify(runs: &Runs, run: &RunFolder, threads: usize, stop: &AtomicBool) -> Result<Report, Error> {
     let heads = runs.heads_of(run.id())?;
     let mut report = verify_against(run, heads.last.as_ref(), run.export()?.as_ref(), threads, stop)?;
-    if heads.is_damaged {
-        report
-            .findings
-            .push(Finding { place: HEADS.to_owned(), reason: "the line of this run was altered".to_owned() });
+    if let Some(fault) = heads.fault {
+        report.findings.push(Finding { place: HEADS.to_owned(), reason: fault.to_owned() });
         report.seal = Seal::Broken;
     }
     Ok(report)
@@ -119,7 +120,13 @@ pub(super) fn verify_against(
             findings.push(Finding { place: file.path.clone(), reason: format!("{what} (record {seq})") });
         }
     }
-    Ok(Report { run: run.id().to_owned(), records: chain.records, files, left_out, seal, findings })
+    let is_empty = chain.records == 0 && head.is_none() && findings.is_empty() && has_done_nothing(run)?;
+    Ok(Report { run: run.id().to_owned(), records: chain.records, files, left_out, seal, findings, is_empty })
+}
+
+/// True if a run has no pre-images and no artefacts, which it writes after its first record.
+fn has_done_nothing(run: &RunFolder) -> Result<bool, Error> {
+    Ok(!run.files()?.iter().any(|name| name.starts_with("packs/") || name.starts_with("artifacts/")))
 }
 
 /// The result of hashing a file of the record.
@@ -228,7 +235,9 @@ fn check_chain<'h>(
         }
         Ok(())
     })?;
-    if !is_whole && !is_lost {
+    // A process that died while it wrote its first record has left a part of it.
+    let is_stillborn = n_lines == 0 && head.is_none() && has_done_nothing(run)?;
+    if !is_whole && !is_lost && !is_stillborn {
         let reason = "is cut off in the middle of a line".to_owned();
         findings.push(Finding { place: format!("{EVENTS}:{}", n_lines + 1), reason });
     }
@@ -408,6 +417,57 @@ mod tests {
         let cut = [&text[..text.len() - 9], b"\n", &text[start..]].concat();
         std::fs::write(&path, cut).unwrap();
         assert!(verify(&runs, &run, 1, &false.into()).unwrap().is_sound());
+    }
+
+    #[test]
+    fn a_line_of_a_head_that_stands_twice_is_damage() {
+        let (_folder, runs, run) = sealed();
+        let path = runs.path().join(HEADS);
+        let line = std::fs::read(&path).unwrap();
+        let other = Head::new("20261130T000000Z-0001", (1, "h"), "done");
+        let verified = |text: &[u8]| {
+            std::fs::write(&path, text).unwrap();
+            verify(&runs, &run, 1, &false.into()).unwrap()
+        };
+        for times in [2, 3, 9] {
+            let report = verified(&line.repeat(times));
+            let found = report.findings.iter().any(|finding| finding.reason == "a line of this run stands twice");
+            assert!(found && !report.is_sound(), "{report:?}");
+        }
+        runs.add_head(&other).unwrap();
+        let between = std::fs::read(&path).unwrap().split_off(line.len() * 9);
+        assert!(!verified(&[&line[..], &between, &line].concat()).is_sound());
+        let doubled = [&line[..], &between, &between].concat();
+        assert!(verified(&doubled).is_sound(), "of another run");
+    }
+
+    #[test]
+    fn a_run_that_died_before_its_first_record_is_empty_and_not_damaged() {
+        for (text, has_pack, is_empty) in [
+            (None, false, true),
+            (None, true, false),
+            (Some(&b""[..]), true, false),
+            (Some(&b""[..]), false, true),
+            (Some(b"{\"data\":{"), false, true),
+            (Some(b"{\"data\":{"), true, false),
+            (Some(b"{\"data\":{\n"), false, false),
+            (Some(b"\n"), false, false),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let runs = Runs::of(folder.path());
+            let run = runs.create(0, 1).unwrap();
+            if let Some(text) = text {
+                run.write(EVENTS, text).unwrap();
+            }
+            if has_pack {
+                run.make_folder("packs/t1").unwrap();
+                run.write("packs/t1/0", b"x").unwrap();
+            }
+            let report = verify(&runs, &run, 1, &false.into()).unwrap();
+            assert_eq!(report.is_empty, is_empty, "{text:?} {has_pack} {report:?}");
+            runs.add_head(&Head::new(run.id(), (1, "h"), "done")).unwrap();
+            assert!(!verify(&runs, &run, 1, &false.into()).unwrap().is_empty);
+        }
     }
 
     #[test]

@@ -479,3 +479,31 @@ fn a_command_beyond_a_bound_fails_by_the_name_of_the_key_and_leaves_nothing() {
         site.nrv(&["replay", "last"]).exits(0);
     }
 }
+
+#[test]
+fn git_says_where_the_repository_lies_that_a_command_does_not_see() {
+    let away = |site: &Site| {
+        let elsewhere = site.root().parent().unwrap().join("elsewhere");
+        std::fs::rename(site.path(".git"), &elsewhere).unwrap();
+        elsewhere
+    };
+    let link = |site: &Site| std::os::unix::fs::symlink(away(site), site.path(".git")).unwrap();
+    let file = |site: &Site| site.write(".git", format!("gitdir: {}\n", away(site).display()));
+    let above = |site: &Site| std::fs::rename(away(site), site.root().parent().unwrap().join(".git")).unwrap();
+    type Way<'w> = &'w dyn Fn(&Site);
+    let ways: [(Way<'_>, &str); 3] = [
+        (&link, "`.git` is a link"),
+        (&file, "`.git` names a folder outside of the workspace"),
+        (&above, "outside of the workspace, which commands do not see"),
+    ];
+    for (way, words) in ways {
+        let site = site("");
+        workflow(&site, "nrv.exec.run(#{ program: \"git\", args: [\"log\"] }).status");
+        assert_eq!(site.nrv(&RUN).exits(0).json()["result"], 0);
+        way(&site);
+        let root = site.root();
+        let arguments = ["--root", root.to_str().unwrap(), "run", "commands.rhai", "--json", "--allow-dirty"];
+        let ran = site.nrv(&arguments).exits(1).says(words);
+        assert_eq!(ran.json()["error"]["code"], "command_failed");
+    }
+}

@@ -131,7 +131,7 @@ pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Err
         record::verify(&here.context.runs, &folder, here.context.options.threads, &here.context.options.cancel)?;
     let packs = host::damaged_pre_images(&folder);
     let changed = host::changed_since(&here.context, &folder);
-    let sound = report.is_sound() && packs.is_empty();
+    let sound = (report.is_sound() || report.is_empty) && packs.is_empty();
     if out.is_json() {
         let seal = report.seal;
         out.document(&json!({
@@ -141,8 +141,8 @@ pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Err
         }));
     } else {
         out.data(&table::report(&report));
-        packs.iter().for_each(|finding| out.line(&format!("{}: {}", finding.place, finding.reason)));
-        if report.seal == Seal::Unsealed {
+        packs.iter().for_each(|finding| out.line(&finding.to_string()));
+        if report.seal == Seal::Unsealed && !report.is_empty {
             out.line("unsealed: no head marks the end of the record");
         }
         for path in &changed {
@@ -150,7 +150,10 @@ pub(super) fn verify(here: &Here, run: &str, out: &mut Output) -> Result<u8, Err
         }
     }
     if sound {
-        out.say(&format!("The record of run {} is intact.", folder.id()));
+        out.say(&match report.is_empty {
+            true => format!("Run {} has no record: its process died before the first one.", folder.id()),
+            false => format!("The record of run {} is intact.", folder.id()),
+        });
         return Ok(0);
     }
     let is_open = report.seal == Seal::Unsealed && report.findings.is_empty() && packs.is_empty();
@@ -175,11 +178,11 @@ pub(super) fn export(
     let named = file.map_or_else(|| PathBuf::from(format!("{}.nrv-run", folder.id())), Path::to_owned);
     let path = here.absolute(&named);
     let unwritten = |error: &std::io::Error| Error::io(format!("`{}` can't be written", named.display()), error);
+    // An existing file is refused below.
+    Target::of(&path, "an archive")?;
     #[expect(clippy::disallowed_methods, reason = "a file that the user names on the command line is theirs to name")]
     let file = File::create_new(&path).map_err(|error| {
         let error = unwritten(&error);
-    // An existing file is refused below.
-    Target::of(&path, "an archive")?;
         if path.exists() { error.hint("name another file with `-o`; none is overwritten") } else { error }
     })?;
     let mut writer = BufWriter::new(file);

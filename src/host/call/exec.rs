@@ -39,7 +39,7 @@ use system::{
     journal::{self, Cleared},
     policy,
     process::sandbox::{Bound, Confinement, Ended, Stream},
-    workspace::{Globs, View, Workspace, parallel_map},
+    workspace::{Globs, Kind, View, Workspace, parallel_map},
 };
 
 /// The kind of a command's change in a confirmation, by which the policy can grant it.
@@ -47,6 +47,9 @@ const KIND: &str = "exec";
 
 /// Characters of output that an error shows.
 const SHOWN: usize = 2000;
+
+/// The status with which git ends if it can't begin.
+const GIT_FATAL: i32 = 128;
 
 /// Characters of a command that an error shows.
 const COMMAND: usize = 500;
@@ -278,6 +281,31 @@ fn keep(pipeline: &mut Pipeline<'_, '_>, run: &Run, done: Done, reply: Value) ->
     Ok(reply)
 }
 
+/// The reason why git did not find the repository of the workspace; none if it did, or if there is none.
+fn lost_repository(workspace: &Workspace, run: &Run, ended: &Ended) -> Option<String> {
+    let said = String::from_utf8_lossy(ended.stderr.tail.as_deref().unwrap_or(&ended.stderr.head));
+    let found_none =
+        ["not a git repository", ".git", "GIT_DISCOVERY_ACROSS_FILESYSTEM"].iter().any(|word| said.contains(word));
+    if run.program.rsplit('/').next() != Some("git") || ended.status != Some(GIT_FATAL) || !found_none {
+        return None;
+    }
+    let found = workspace.stat(&RepoPath::parse(".git").ok()?).ok()?;
+    let above = || workspace.root().ancestors().skip(1).find(|folder| folder.join(".git").exists());
+    match found.map(|found| found.kind) {
+        Some(Kind::Folder) => None,
+        Some(Kind::Link) => Some("`.git` is a link, and commands follow none out of the workspace".to_owned()),
+        Some(Kind::File | Kind::Other) => {
+            Some("`.git` names a folder outside of the workspace, which commands do not see".to_owned())
+        }
+        None => above().map(|folder| {
+            format!(
+                "it lies in `{}`, outside of the workspace, which commands do not see",
+                escape(&folder.to_string_lossy())
+            )
+        }),
+    }
+}
+
 impl Terms<'_> {
     /// The policy of commands, with no more output than the record and a reply have room for.
     fn exec_settings(&self) -> policy::Exec {
@@ -307,6 +335,12 @@ impl Terms<'_> {
         }
         if let Some(bound) = ended.exceeded {
             return Err(self.beyond(run, ended, bound));
+        }
+        if let Some(why) = lost_repository(&self.context.workspace, run, ended) {
+            let message = format!("`{}` found no repository: {why}", self.told(run));
+            let error = Error::new(Code::CommandFailed, message)
+                .hint("name the folder with the repository's data in `exec.read` of `nrv.toml`, or use the repository's root as the workspace");
+            return Err(self.with_output(error, ended));
         }
         if !run.check || ended.status == Some(0) {
             return Ok(());
