@@ -288,6 +288,26 @@ fn trust_is_told_listed_and_forgotten() {
 }
 
 #[test]
+fn a_state_folder_that_came_from_elsewhere_trusts_nothing() {
+    let place = Place::with_command();
+    let other = place.beside("other").display().to_string();
+    place.with(&["trust", "--yes"], &[("XDG_STATE_HOME", &other)]).exits(0);
+    let copied = std::process::Command::new("cp").args(["-a", &other, place.beside("copy").to_str().unwrap()]).status();
+    assert!(copied.unwrap().success());
+    let copy = place.beside("copy").display().to_string();
+    let ran = place.with(&["run", "w.rhai"], &[("XDG_STATE_HOME", &copy)]);
+    refused(&ran, &["permission_denied", "was not made by `nrv trust` on this machine", "`nrv trust`"]);
+    let listed = place.with(&["trust", "--list"], &[("XDG_STATE_HOME", &copy)]).exits(0);
+    assert!(listed.stdout.is_empty() && listed.stderr.contains("was not made by `nrv trust`"), "{listed:?}");
+    place.with(&["trust", "--yes"], &[("XDG_STATE_HOME", &copy)]).exits(0);
+    place.with(&["run", "w.rhai"], &[("XDG_STATE_HOME", &copy)]).exits(0);
+    place.with(&["rollback", "last"], &[("XDG_STATE_HOME", &copy)]).exits(0);
+    fs::remove_file(place.beside("copy/nrv/trusted/key")).unwrap();
+    let gone = place.with(&["run", "w.rhai"], &[("XDG_STATE_HOME", &copy)]);
+    refused(&gone, &["is gone, by which nrv knows its entries"]);
+}
+
+#[test]
 fn a_state_folder_in_the_workspace_trusts_nothing() {
     let place = Place::with_command();
     let state = place.site.path("state").display().to_string();

@@ -98,7 +98,8 @@ fn permit(here: &Here, wanted: &Wanted, yes: bool, out: &mut Output) -> Result<(
 }
 
 fn list(here: &Here, store: &Store, out: &mut Output) -> Result<u8, Error> {
-    let entries = store.list(&trusted::real(here.context.workspace.root())?)?;
+    let (entries, others) = store.list(&trusted::real(here.context.workspace.root())?)?;
+    others.iter().for_each(|why| out.say(&format!("{}.", escape(why))));
     if out.mode() != Mode::Text {
         out.document(&json!({"trusted": entries}));
         return Ok(0);

@@ -1,18 +1,24 @@
 //! The trusted policies: files in the user's state folder, never in a workspace. Where `CI` is set, `nrv.lock` has them.
+//!
+//! Each has a code under a secret key, so that files which come from elsewhere trust nothing.
+
+mod key;
 
 use std::{
     collections::BTreeMap,
     io::{Read, Write},
-    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
 };
 
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
+use self::key::Key;
 use base::{
     error::{Code, Error},
     hash::Sha256,
+    json,
     path::RepoPath,
 };
 use host::{Options, Trust, TrustKeeper, UNTRUSTED, Wanted, untrusted};
@@ -23,7 +29,10 @@ use system::{
 };
 
 /// The version of the file format that this program writes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// The last version whose entries had no code.
+const PLAIN: u32 = 1;
 
 /// The variable with folders whose policies are trusted.
 const PATHS: &str = "NRV_TRUSTED_PATHS";
@@ -48,6 +57,32 @@ pub(super) struct Entry {
     pub(super) sha256: Sha256,
     /// The time of the decision.
     pub(super) trusted_at: String,
+    /// The code of the rest under the key of the folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    code: Option<Sha256>,
+}
+
+impl Entry {
+    /// The text that its code covers.
+    fn text(&self) -> Result<String, Error> {
+        json::canonical(&Entry { code: None, ..self.clone() })
+    }
+
+    /// Why it trusts nothing, unless nrv made it with this key.
+    fn stranger(&self, key: Option<&Key>, folder: &Path) -> Result<Option<String>, Error> {
+        let told = |path: PathBuf| path.display().to_string();
+        Ok(match (self.version, key, &self.code) {
+            (PLAIN, ..) => Some("an earlier version of nrv trusted it, whose entries anybody could make".to_owned()),
+            (_, None, _) => {
+                Some(format!("the key `{}` is gone, by which nrv knows its entries", told(key::path(folder))))
+            }
+            (_, Some(key), Some(code)) if key.made_code(&self.text()?, code) => None,
+            (_, Some(_), _) => {
+                let path = told(folder.join(name(&self.root, &self.file)));
+                Some(format!("its entry `{path}` was not made by `nrv trust` on this machine"))
+            }
+        })
+    }
 }
 
 /// The user's state folder, and the folders that are trusted.
@@ -88,19 +123,44 @@ impl Store {
         Ok(Some(real))
     }
 
-    /// The entry of a policy.
-    fn entry(&self, root: &Path, file: &str) -> Result<Option<Entry>, Error> {
-        let Some(folder) = self.open(root)? else { return Ok(None) };
-        let entry = read(&folder.join(name(root, file)))?;
-        Ok(entry.filter(|entry| entry.root == root && entry.file == file))
+    /// The key of the folder, which [`Store::open`] returns without links on the way.
+    fn key(&self, real: &Path) -> Result<Option<Key>, Error> {
+        Key::of(real, self.folder.as_deref().unwrap_or(real))
     }
 
-    /// All entries, sorted by workspace and file.
-    pub(super) fn list(&self, root: &Path) -> Result<Vec<Entry>, Error> {
-        let Some(folder) = self.open(root)? else { return Ok(Vec::new()) };
+    /// Why a policy of a workspace is not trusted; none if it is.
+    fn objection(&self, root: &Path, wanted: &Wanted) -> Result<Option<String>, Error> {
+        let nobody = || Ok(Some("no person has trusted it here yet".to_owned()));
+        let Some(folder) = self.open(root)? else { return nobody() };
+        let entry = read(&folder.join(name(root, &wanted.file)))?
+            .filter(|entry| entry.root == root && entry.file == wanted.file);
+        let Some(entry) = entry else { return nobody() };
+        let stranger = entry.stranger(self.key(&folder)?.as_ref(), &folder)?;
+        let has_changed = entry.sha256 != wanted.entrusted.sha256;
+        Ok(stranger.or_else(|| has_changed.then(|| "its tables for that have changed since it was trusted".to_owned())))
+    }
+
+    /// The entries that nrv made, and for each other one why it trusts nothing; sorted by workspace and file.
+    pub(super) fn list(&self, root: &Path) -> Result<(Vec<Entry>, Vec<String>), Error> {
+        let Some(folder) = self.open(root)? else { return Ok((Vec::new(), Vec::new())) };
+        let key = self.key(&folder)?;
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        for entry in self.all(&folder)? {
+            match entry.stranger(key.as_ref(), &folder)? {
+                None => own.push(Entry { code: None, ..entry }),
+                Some(why) => {
+                    others.push(format!("`{}` of `{}` is not trusted: {why}", entry.file, entry.root.display()))
+                }
+            }
+        }
+        Ok((own, others))
+    }
+
+    /// All entries of a folder, sorted by workspace and file.
+    fn all(&self, folder: &Path) -> Result<Vec<Entry>, Error> {
         let failed = |error: &std::io::Error| Error::io(format!("`{}` can't be read", folder.display()), error);
         let mut entries = Vec::new();
-        for file in std::fs::read_dir(&folder).map_err(|error| failed(&error))? {
+        for file in std::fs::read_dir(folder).map_err(|error| failed(&error))? {
             let path = file.map_err(|error| failed(&error))?.path();
             if path.extension().is_some_and(|extension| extension == "json") {
                 entries.extend(read(&path)?);
@@ -113,7 +173,7 @@ impl Store {
     /// Forgets the trusted policies of a workspace; returns their number.
     pub(super) fn forget(&self, root: &Path) -> Result<usize, Error> {
         let Some(folder) = self.open(root)? else { return Ok(0) };
-        let entries: Vec<Entry> = self.list(root)?.into_iter().filter(|entry| entry.root == root).collect();
+        let entries: Vec<Entry> = self.all(&folder)?.into_iter().filter(|entry| entry.root == root).collect();
         for entry in &entries {
             let path = folder.join(name(&entry.root, &entry.file));
             #[expect(clippy::disallowed_methods, reason = "the user's own state, outside of every workspace")]
@@ -133,11 +193,10 @@ impl Store {
         let failed = |error: &std::io::Error| Error::io(format!("`{}` can't be written", folder.display()), error);
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| failed(&error))?;
         let real = self.open(&entry.root)?.ok_or_else(|| unusable(folder, "it is gone"))?;
-        let permissions = std::fs::Permissions::from_mode(0o600);
-        let file = tempfile::Builder::new().prefix(".new-").permissions(permissions).tempfile_in(&real);
-        let mut file = file.map_err(|error| failed(&error))?;
-        let text =
-            serde_json::to_string_pretty(entry).map_err(|error| Error::new(Code::Internal, error.to_string()))?;
+        let code = Some(Key::made(&real, folder)?.code(&entry.text()?));
+        let mut file = key::new_file(&real).map_err(|error| failed(&error))?;
+        let text = serde_json::to_string_pretty(&Entry { code, ..entry.clone() })
+            .map_err(|error| Error::new(Code::Internal, error.to_string()))?;
         file.write_all(format!("{text}\n").as_bytes()).map_err(|error| failed(&error))?;
         file.as_file().sync_all().map_err(|error| failed(&error))?;
         file.persist(real.join(name(&entry.root, &entry.file))).map_err(|error| failed(&error.error))?;
@@ -159,10 +218,9 @@ impl TrustKeeper for Store {
             file => format!("nrv trust {file}"),
         };
         let hint = format!("`{command}` shows its permissions, and trusts it");
-        match self.entry(&root, &wanted.file) {
-            Ok(Some(entry)) if entry.sha256 == wanted.entrusted.sha256 => None,
-            Ok(Some(_)) => Some(untrusted(wanted, "its tables for that have changed since it was trusted", hint)),
-            Ok(None) => Some(untrusted(wanted, "no person has trusted it here yet", hint)),
+        match self.objection(&root, wanted) {
+            Ok(None) => None,
+            Ok(Some(why)) => Some(untrusted(wanted, &why, hint)),
             Err(error) => {
                 let hint = error.hint_text().map_or(hint, str::to_owned);
                 Some(untrusted(wanted, error.message(), hint))
@@ -177,6 +235,7 @@ impl TrustKeeper for Store {
             file: wanted.file.clone(),
             sha256: wanted.entrusted.sha256,
             trusted_at: clock::rfc3339(Clock::System.now_ms()),
+            code: None,
         })
     }
 }
@@ -258,7 +317,7 @@ fn read(path: &Path) -> Result<Option<Entry>, Error> {
     let mut text = String::new();
     file.take(MOST).read_to_string(&mut text).map_err(|error| failed(&error))?;
     match serde_json::from_str::<Entry>(&text) {
-        Ok(entry) if entry.version == VERSION => Ok(Some(entry)),
+        Ok(entry) if (PLAIN..=VERSION).contains(&entry.version) => Ok(Some(entry)),
         // An invalid entry trusts nothing, and the next answer overwrites it.
         Ok(_) | Err(_) => Ok(None),
     }
@@ -274,125 +333,4 @@ pub(super) fn keeper(options: &Options) -> Trust {
 mod need;
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests make files")]
-mod tests {
-    use std::{fs, os::unix::fs::symlink};
-
-    use super::*;
-    use system::policy::{FILE, Policy};
-
-    struct Place {
-        folder: tempfile::TempDir,
-    }
-
-    impl Place {
-        fn new() -> Self {
-            let place = Place { folder: tempfile::tempdir().unwrap() };
-            fs::create_dir(place.folder.path().join("tree")).unwrap();
-            place
-        }
-
-        fn path(&self, name: &str) -> PathBuf {
-            self.folder.path().canonicalize().unwrap().join(name)
-        }
-
-        fn store(&self, state: &str) -> Store {
-            let state = self.path(state).display().to_string();
-            Store::of(&BTreeMap::from([("XDG_STATE_HOME".to_owned(), state)]))
-        }
-
-        fn wanted(&self, text: &str) -> Wanted {
-            let entrusted = Policy::parse(text, FILE).unwrap().entrusted().unwrap().clone();
-            Wanted { root: self.path("tree"), file: FILE.to_owned(), entrusted }
-        }
-    }
-
-    const RULE: &str = "[[exec.allow]]\nprefix = ['a']";
-
-    #[track_caller]
-    fn refused(store: &Store, wanted: &Wanted, words: &str) {
-        let error = store.refusal(wanted).unwrap();
-        assert!(error.code() == Code::PermissionDenied && error.message().contains(words), "{error}");
-        assert!(error.hint_text().is_some());
-    }
-
-    #[test]
-    fn what_was_trusted_is_trusted_until_its_tables_or_its_place_change() {
-        let place = Place::new();
-        let (store, wanted) = (place.store("state"), place.wanted(RULE));
-        refused(&store, &wanted, "no person has trusted it here yet");
-        store.remember(&wanted).unwrap();
-        assert_eq!(store.refusal(&wanted), None);
-        refused(&store, &place.wanted("[[exec.allow]]\nprefix = ['b']"), "have changed since it was trusted");
-        refused(&store, &Wanted { file: "other.toml".to_owned(), ..wanted.clone() }, "no person has trusted it");
-        fs::rename(place.path("tree"), place.path("moved")).unwrap();
-        refused(&store, &Wanted { root: place.path("moved"), ..wanted.clone() }, "no person has trusted it");
-        let [entry] = &store.list(&place.path("moved")).unwrap()[..] else { panic!("one entry") };
-        assert_eq!((entry.root.clone(), entry.file.as_str()), (wanted.root.clone(), FILE));
-        assert_eq!((store.forget(&entry.root).unwrap(), store.list(&entry.root).unwrap().len()), (1, 0));
-    }
-
-    #[test]
-    fn the_files_are_for_their_owner_alone() {
-        let place = Place::new();
-        let (store, wanted) = (place.store("state"), place.wanted(RULE));
-        store.remember(&wanted).unwrap();
-        let folder = place.path("state/nrv/trusted");
-        let file = folder.join(name(&wanted.root, FILE));
-        assert_eq!(
-            (fs::metadata(&folder).unwrap().mode() & 0o777, fs::metadata(&file).unwrap().mode() & 0o777),
-            (0o700, 0o600)
-        );
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o620)).unwrap();
-        refused(&store, &wanted, "others may write it");
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
-        refused(&store, &wanted, "others may write it");
-        assert!(store.remember(&wanted).is_err());
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
-        assert_eq!(store.refusal(&wanted), None);
-        fs::rename(&file, folder.join("elsewhere")).unwrap();
-        symlink("elsewhere", &file).unwrap();
-        refused(&store, &wanted, "can't be read");
-    }
-
-    #[test]
-    fn a_state_folder_in_the_workspace_trusts_nothing() {
-        let place = Place::new();
-        let wanted = place.wanted(RULE);
-        refused(&place.store("tree/state"), &wanted, "lies in the workspace");
-        assert!(place.store("tree/state").remember(&wanted).is_err());
-        fs::create_dir_all(place.path("state")).unwrap();
-        fs::create_dir_all(place.path("tree/nrv/trusted")).unwrap();
-        symlink(place.path("tree/nrv"), place.path("state/nrv")).unwrap();
-        refused(&place.store("state"), &wanted, "lies in the workspace");
-        assert!(place.store("state").remember(&wanted).is_err());
-        fs::remove_dir(place.path("tree/nrv/trusted")).unwrap();
-        refused(&place.store("state"), &wanted, "lies in the workspace");
-    }
-
-    #[test]
-    fn the_folder_of_another_user_trusts_nothing() {
-        let place = Place::new();
-        let (store, wanted) = (place.store("state"), place.wanted(RULE));
-        store.remember(&wanted).unwrap();
-        if std::os::unix::fs::chown(place.path("state/nrv/trusted"), Some(65534), None).is_err() {
-            return need::skip("users");
-        }
-        refused(&store, &wanted, "belongs to another user");
-    }
-
-    #[test]
-    fn folders_of_the_environment_are_trusted_with_all_below() {
-        let place = Place::new();
-        let wanted = place.wanted(RULE);
-        let store = |paths: &str| Store::of(&BTreeMap::from([(PATHS.to_owned(), paths.to_owned())]));
-        let folder = place.path("").display().to_string();
-        assert_eq!(store(&format!("/nowhere:{folder}")).refusal(&wanted), None);
-        assert_eq!(store(&place.path("tree").display().to_string()).refusal(&wanted), None);
-        for paths in ["", ":", ".", "tree", "/nowhere", &place.path("tre").display().to_string()] {
-            refused(&store(paths), &wanted, "no person has trusted it");
-        }
-    }
-}
+mod tests;
