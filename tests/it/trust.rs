@@ -308,6 +308,35 @@ fn a_state_folder_that_came_from_elsewhere_trusts_nothing() {
 }
 
 #[test]
+fn the_hook_obeys_weaker_gates_only_if_a_person_has_seen_them() {
+    let ask = |place: &Place, command: &str| {
+        let question =
+            json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": command}});
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(question.to_string().as_bytes()).unwrap();
+        std::io::Seek::rewind(&mut file).unwrap();
+        place.command(&["gate", "hook"]).stdin(file).output().unwrap()
+    };
+    let place = Place::cloned("[gates.destructive]\nenabled = false\n", "print(1);");
+    let blocked = ask(&place, "ls");
+    let words = String::from_utf8_lossy(&blocked.stderr).into_owned();
+    assert!(
+        blocked.status.code() == Some(2)
+            && words.contains("`nrv.toml` weakens gates, and no person has trusted it here yet"),
+        "{words}"
+    );
+    place.nrv(&["run", "w.rhai"]).exits(0);
+    place.nrv(&["trust", "--yes"]).exits(0).tells("destructive commands are not stopped");
+    assert_eq!(ask(&place, "ls").status.code(), Some(0));
+    place.site.write("nrv.toml", "[gates.destructive]\nenabled = false\n[gates.secrets]\nenabled = false\n");
+    let changed = ask(&place, "ls");
+    let words = String::from_utf8_lossy(&changed.stderr).into_owned();
+    assert!(changed.status.code() == Some(2) && words.contains("have changed since it was trusted"), "{words}");
+    place.site.write("nrv.toml", "[gates.destructive]\ndecision = 'block'\n");
+    assert_eq!(ask(&place, "ls").status.code(), Some(0), "it is stricter");
+}
+
+#[test]
 fn a_state_folder_in_the_workspace_trusts_nothing() {
     let place = Place::with_command();
     let state = place.site.path("state").display().to_string();

@@ -313,7 +313,7 @@ fn view(context: &Context) -> Check {
     }
 }
 
-/// Checks the trust in the policy; none if it starts no program and sends no request.
+/// Checks the trust in the policy; none if it starts, sends and weakens nothing.
 fn trust(context: &Context) -> Option<Check> {
     let wanted = context.wanted(&context.policy)?;
     Some(match context.check_trust() {

@@ -35,7 +35,10 @@ pub(super) fn trust(here: &Here, arguments: &TrustArguments, out: &mut Output) -
     let mut rows = Vec::new();
     for (file, wanted) in wanted(here, arguments)? {
         let Some(wanted) = wanted else {
-            out.say(&format!("`{}` starts no program and sends no request: there is nothing to trust.", escape(&file)));
+            out.say(&format!(
+                "`{}` starts no program, sends no request and weakens no gate: there is nothing to trust.",
+                escape(&file)
+            ));
             rows.push(json!({"file": file, "permits": [], "trusted": true}));
             continue;
         };

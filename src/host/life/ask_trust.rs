@@ -9,7 +9,7 @@ use base::error::Error;
 use system::{clock::Stopwatch, policy::Policy};
 
 impl Context {
-    /// Returns the policy that a person has to trust before it is obeyed; none if it starts nothing and sends nothing.
+    /// Returns the policy that a person has to trust before it is obeyed; none if it starts, sends and weakens nothing.
     pub fn wanted(&self, policy: &Policy) -> Option<Wanted> {
         let root = self.options.trust.copy_of.as_deref().unwrap_or_else(|| self.workspace.root()).to_owned();
         policy.entrusted().map(|entrusted| Wanted {

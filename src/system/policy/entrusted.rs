@@ -1,17 +1,19 @@
-//! The tables of a policy that a person has to trust before they are obeyed: those that start programs, and those that send requests, by
-//! their hash and in words.
+//! The tables of a policy that a person has to trust before they are obeyed: those that start programs, those that send requests, and those
+//! by which gates let more pass than by default. They have a hash, and words.
 //!
 //! Only values that differ from the built-in ones count, so that neither comments and order nor a later version's keys change the hash.
 
 use std::net::Ipv4Addr;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Adapter, Exec, McpServer, Sandbox, Settings,
+    Adapter, Destructive, Exec, Gates, McpServer, Paths, Sandbox, Secrets, Settings,
     exec::quoted,
     provider::{COMMAND, LlmProvider},
-    rules::AllowedCommand,
+    rules::{AllowedCommand, AllowedSecret, CommandException, Objection},
+    table::Section,
 };
 use base::{error::Error, hash::Sha256, json};
 
@@ -26,10 +28,12 @@ pub struct Entrusted {
     pub starts: bool,
     /// True if they send requests, or keys, to a server.
     pub sends: bool,
+    /// True if gates let more pass by them than by default.
+    pub weakens: bool,
 }
 
 impl Entrusted {
-    /// The tables of these settings; none if they start nothing and send nothing.
+    /// The tables of these settings; none if they start nothing, send nothing and weaken nothing.
     pub(super) fn of(settings: &Settings) -> Result<Option<Self>, Error> {
         let providers: Map<String, Value> = (settings.llm.providers.iter())
             .filter_map(|(name, provider)| Some((name.clone(), table(provider)?)))
@@ -49,7 +53,8 @@ impl Entrusted {
             || settings.llm.providers.values().any(is_program);
         let sends = settings.llm.providers.values().any(LlmProvider::needs_trust_to_send)
             || settings.mcp.servers.values().any(|server| server.url.is_some());
-        if !starts && !sends {
+        let weaker = weaker(settings);
+        if !starts && !sends && weaker.is_empty() {
             return Ok(None);
         }
         let rule = |rule: &AllowedCommand| differing(json!(rule), &json!(AllowedCommand::default()));
@@ -65,18 +70,42 @@ impl Entrusted {
         if !settings.mcp.servers.is_empty() {
             tables["mcp_servers"] = json!(settings.mcp.servers);
         }
+        let weakens = !weaker.is_empty();
+        if weakens {
+            tables["weaker"] = weaker.into();
+        }
         let sha256 = json::sha256(&tables)?;
-        Ok(Some(Entrusted { sha256, told: told(settings), starts, sends }))
+        Ok(Some(Entrusted { sha256, told: told(settings), starts, sends, weakens }))
     }
 
-    /// The actions of the tables in a few words, such as "starts programs".
-    pub fn verbs(&self) -> &'static str {
-        match (self.starts, self.sends) {
-            (true, true) => "starts programs and sends requests",
-            (false, true) => "sends requests",
-            (_, false) => "starts programs",
-        }
+    /// The actions of the tables in a few words, such as "starts programs and weakens gates".
+    pub fn verbs(&self) -> String {
+        let all = [(self.starts, "starts programs"), (self.sends, "sends requests"), (self.weakens, "weakens gates")];
+        all.iter().filter(|(does, _)| *does).map(|(_, verb)| *verb).collect::<Vec<_>>().join(" and ")
     }
+}
+
+/// The tables by which gates let more pass than by default. Rules of a policy's own only add to those that are built in.
+fn weaker(settings: &Settings) -> Map<String, Value> {
+    let Gates { destructive, secrets, .. } = settings.gates.clone();
+    let paths = &settings.paths;
+    let opens = !paths.allow_protected.is_empty() || opened(paths).next().is_some();
+    let tables = [
+        ("destructive", weaker_table(&Destructive { rule: Vec::new(), ..destructive })),
+        ("secrets", weaker_table(&Secrets { rule: Vec::new(), ..secrets })),
+        ("paths", opens.then(|| json!([paths.allow_protected, paths.read_deny]))),
+    ];
+    tables.into_iter().filter_map(|(name, table)| Some((name.to_owned(), table?))).collect()
+}
+
+/// The settings of a table that differ from the default ones, if some of them are weaker.
+fn weaker_table<T: Section + PartialEq + Serialize>(own: &T) -> Option<Value> {
+    (T::strictest(&T::preset(), own) != *own).then(|| differing(json!(own), &json!(T::preset())))
+}
+
+/// The globs that are closed to readers by default, and open under these paths.
+fn opened(paths: &Paths) -> impl Iterator<Item = String> {
+    Paths::preset().read_deny.into_iter().filter(|glob| !paths.read_deny.contains(glob))
 }
 
 impl Adapter {
@@ -168,7 +197,44 @@ fn told(settings: &Settings) -> Vec<String> {
     } else if settings.adapters.named.values().any(Adapter::starts_program) && !settings.exec.read.is_empty() {
         told.push(format!("adapters may read {}", named(&settings.exec.read)));
     }
+    told.extend(weakened(settings));
     told
+}
+
+/// Sentences about the things that gates let pass beyond the defaults.
+fn weakened(settings: &Settings) -> Vec<String> {
+    let Settings { gates: Gates { destructive, secrets, .. }, paths, .. } = settings;
+    let off = |enabled: bool, decision: Objection, off: &str, warns: &str| match (enabled, decision) {
+        (false, _) => Some(off.to_owned()),
+        (true, Objection::Warn) => Some(warns.to_owned()),
+        (true, Objection::RequireConfirmation | Objection::Block) => None,
+    };
+    let (commands, texts) = ("destructive commands are not stopped", "secrets are not looked for");
+    let mut told = Vec::new();
+    told.extend(off(destructive.enabled, destructive.decision, commands, "destructive commands only get a warning"));
+    told.extend(destructive.allow.iter().map(exception));
+    told.extend(off(secrets.enabled, secrets.decision, texts, "secrets only get a warning"));
+    told.extend(secrets.allow.iter().map(allowed_secret));
+    told.extend(opened(paths).map(|glob| format!("scripts and agents may read `{glob}`")));
+    told.extend(paths.allow_protected.iter().map(|path| format!("runs and agents may write `{path}`")));
+    told
+}
+
+fn exception(one: &CommandException) -> String {
+    let CommandException { rule, command, prefix, tokens, .. } = one;
+    let commands = [
+        (!command.is_empty()).then(|| format!("`{}`", words(command))),
+        (!prefix.is_empty()).then(|| format!("`{} …`", words(prefix))),
+        (!tokens.is_empty()).then(|| format!("commands with the words {}", named(tokens))),
+    ];
+    format!("the rule `{rule}` does not hold for {}", commands.into_iter().flatten().collect::<Vec<_>>().join(", "))
+}
+
+fn allowed_secret(one: &AllowedSecret) -> String {
+    let AllowedSecret { rule, path, hash } = one;
+    let place = path.iter().map(|path| format!(" in `{path}`"));
+    let hash = hash.iter().map(|hash| format!(" of the hash `{hash}`"));
+    format!("findings of the rule `{rule}`{} are no secrets", place.chain(hash).collect::<String>())
 }
 
 /// The sentence about a server of tools.
@@ -235,13 +301,17 @@ fn named(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn rule(rule: &AllowedCommand) -> String {
+/// The words of a command, each with its alternatives.
+fn words(words: &[Vec<String>]) -> String {
     let either = |words: &Vec<String>| match words.as_slice() {
         [one] => one.clone(),
         several => quoted(several),
     };
-    let words: Vec<String> = rule.prefix.iter().map(either).collect();
-    let mut told = format!("runs may start `{} …`", words.join(" "));
+    words.iter().map(either).collect::<Vec<_>>().join(" ")
+}
+
+fn rule(rule: &AllowedCommand) -> String {
+    let mut told = format!("runs may start `{} …`", words(&rule.prefix));
     if rule.from_workspace {
         told.push_str(", also as a file of the workspace");
     }
@@ -281,7 +351,10 @@ mod tests {
         let told = |url: &str, key: &str| {
             let text = format!("[llm.providers.a]\ndialect = 'openai_chat'\nbase_url = '{url}'\n{key}");
             let entrusted = entrusted(&text).unwrap_or_else(|| panic!("{url}"));
-            assert_eq!((entrusted.starts, entrusted.sends, entrusted.verbs()), (false, true, "sends requests"));
+            assert_eq!(
+                (entrusted.starts, entrusted.sends, entrusted.verbs().as_str()),
+                (false, true, "sends requests")
+            );
             entrusted.told.concat()
         };
         assert_eq!(
@@ -358,6 +431,59 @@ mod tests {
             assert_ne!(hash(&format!("{other}{RULE}")), rule, "{other}");
         }
         assert_ne!(hash(&format!("{RULE}from_workspace = true")), rule);
+    }
+
+    #[test]
+    fn gates_that_let_more_pass_than_by_default_need_trust() {
+        const ALLOW: &str = "[[gates.destructive.allow]]\nrule = 'fs.rm'\nreason = 'r'\n";
+        const SECRET: &str = "[[gates.secrets.allow]]\nrule = 'aws'\n";
+        let commands = format!("{ALLOW}command = ['rm', '-rf', ['dist', 'out']]");
+        let (prefix, tokens) = (format!("{ALLOW}prefix = ['rm']"), format!("{ALLOW}tokens = ['rm', 'x']"));
+        let (path, hash) = (format!("{SECRET}path = 'tests/**'"), format!("{SECRET}hash = 'abcdef012345'"));
+        let told = [
+            ("[gates.destructive]\nenabled = false", "destructive commands are not stopped"),
+            ("[gates.destructive]\ndecision = 'warn'", "destructive commands only get a warning"),
+            (&commands, "the rule `fs.rm` does not hold for `rm -rf [\"dist\", \"out\"]`"),
+            (&prefix, "the rule `fs.rm` does not hold for `rm …`"),
+            (&tokens, "the rule `fs.rm` does not hold for commands with the words `rm`, `x`"),
+            ("[gates.secrets]\nenabled = false", "secrets are not looked for"),
+            ("[gates.secrets]\ndecision = 'warn'", "secrets only get a warning"),
+            (&path, "findings of the rule `aws` in `tests/**` are no secrets"),
+            (&hash, "findings of the rule `aws` of the hash `abcdef012345` are no secrets"),
+            ("[paths]\nread_deny = ['**/*.pem', '**/*.key', '**/id_*']", "scripts and agents may read `.env*`"),
+            ("[paths]\nallow_protected = ['.envrc']", "runs and agents may write `.envrc`"),
+        ];
+        let mut hashes = std::collections::BTreeSet::new();
+        for (text, words) in told {
+            let found = entrusted(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!((found.verbs().as_str(), found.told), ("weakens gates", vec![words.to_owned()]), "{text}");
+            assert!(hashes.insert(found.sha256), "{text}");
+            let both = entrusted(&format!("{text}\n{RULE}")).unwrap();
+            assert_eq!(both.verbs(), "starts programs and weakens gates", "{text}");
+            assert_ne!(both.sha256, entrusted(RULE).unwrap().sha256, "{text}");
+        }
+    }
+
+    #[test]
+    fn gates_that_stop_as_much_as_by_default_need_no_trust() {
+        for text in [
+            "[gates.destructive]\nenabled = true\ndecision = 'block'",
+            "[gates.destructive]\ndecision = 'require-confirmation'",
+            "[[gates.destructive.rule]]\nid = 'a'\nprefix = ['x']\nreason = 'r'\ndecision = 'warn'",
+            "[gates.secrets]\ndecision = 'block'",
+            "[[gates.secrets.rule]]\nid = 'a'\nregex = 'abc[0-9]+'",
+            "[gates.tools]\nenabled = true\nallowed = ['apply']",
+            "[gates.diff_size]\nwarn_lines = 9000\nblock_lines = 10000",
+            "[paths]\nwrite = ['src/**']\ndeny = ['old']",
+            "[paths]\nread_deny = ['.env*', '**/*.pem', '**/*.key', '**/id_*', 'private/**']",
+        ] {
+            assert_eq!(entrusted(text), None, "{text}");
+            assert_eq!(
+                entrusted(&format!("{text}\n{RULE}")).unwrap().sha256,
+                entrusted(RULE).unwrap().sha256,
+                "{text}"
+            );
+        }
     }
 
     #[test]

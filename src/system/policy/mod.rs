@@ -205,7 +205,7 @@ impl Policy {
         &self.settings
     }
 
-    /// The tables that a person has to trust before the policy is obeyed; none if they start nothing and send nothing.
+    /// The tables that a person has to trust before the policy is obeyed; none if they start, send and weaken nothing.
     pub fn entrusted(&self) -> Option<&Entrusted> {
         self.entrusted.as_ref()
     }
