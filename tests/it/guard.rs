@@ -102,6 +102,11 @@ fn guarded_files_that_come_under_untold_names_are_found_and_everyday_copies_pass
 }
 
 #[test]
+fn the_key_of_a_persons_trust_is_neither_read_nor_copied() {
+    judge(&site(), include_str!("guard/kept.txt"));
+}
+
+#[test]
 fn an_agent_does_not_answer_its_own_questions() {
     judge(&site(), include_str!("guard/acts.txt"));
 }

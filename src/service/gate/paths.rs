@@ -52,6 +52,10 @@ fn judge_read(path: &str, policy: &Policy) -> Option<Finding> {
 /// A tool may read paths that are closed to scripts, such as the repository's history, but nothing that the policy denies to
 /// readers.
 fn judge_tool_read(path: &str, policy: &Policy) -> Option<Finding> {
+    if path.starts_with(['/', '~']) && is_in_store(path) {
+        let why = "it has the key by which nrv knows whom a person trusts";
+        return Some(elsewhere(path, "read", (Decision::Block, Code::ProtectedPath, "protected", why)));
+    }
     let path = RepoPath::parse(path.trim_start_matches(['/', '~'])).ok()?;
     policy.read_refusal(&path).filter(|refusal| refusal.code != Code::ProtectedPath).map(Finding::from)
 }
@@ -67,24 +71,23 @@ fn judge_edit(path: &str, policy: &Policy) -> Option<Finding> {
     if !outside {
         return policy.write_refusal(&parsed).map(Finding::from);
     }
-    let shown = escape(path);
     let of_trust = is_in_store(path).then_some("it says whom and what a person trusts");
     let protected = protected::write_refusal(&parsed).or(of_trust);
     let protected = protected.map(|why| (Decision::Block, Code::ProtectedPath, "protected", why));
-    let (decision, code, rule, why) = protected.unwrap_or((
-        Decision::RequireConfirmation,
-        Code::Blocked,
-        "outside",
-        "it is outside of the workspace",
-    ));
-    Some(Finding {
+    let outside = (Decision::RequireConfirmation, Code::Blocked, "outside", "it is outside of the workspace");
+    Some(elsewhere(path, "written", protected.unwrap_or(outside)))
+}
+
+/// The finding about a path outside of the workspace.
+fn elsewhere(path: &str, done: &str, (decision, code, rule, why): (Decision, Code, &str, &str)) -> Finding {
+    Finding {
         decision,
         code,
         rule: rule.to_owned(),
-        reason: format!("`{shown}` is not written without more ado: {why}"),
+        reason: format!("`{}` is not {done} without more ado: {why}", escape(path)),
         remediation: "give a path inside the workspace".to_owned(),
         place: None,
-    })
+    }
 }
 
 fn unusable(error: &Error) -> Finding {

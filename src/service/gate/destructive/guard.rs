@@ -25,6 +25,10 @@ use super::{
 const UNLINKS: &[&str] =
     &["del", "del-cli", "erase", "remove-item", "ri", "rimraf", "rm", "rmdir", "srm", "trash", "trash-put", "unlink"];
 
+/// Commands of nrv that look at no person's trust, or only tell of it.
+const FREE_OF_TRUST: &[&str] =
+    &["check", "completions", "docs", "doctor", "gate", "help", "init", "man", "new", "runs", "scripts"];
+
 impl Walk<'_> {
     /// Checks a command against the guard.
     pub(super) fn guard(&mut self, name: &str, kind: Kind, argv: &[String], ctx: Context<'_>) {
@@ -183,6 +187,7 @@ impl Walk<'_> {
         let harmless = ["NRV_BLESS", "NRV_LOG", "NRV_PAGER"].contains(&name) || name.starts_with("NRV_FUZZ_");
         let is_home = matches!(name, "HOME" | "XDG_CONFIG_HOME" | "XDG_DATA_HOME" | "XDG_STATE_HOME");
         self.guise.variables |= name == "CI" || is_home || name.starts_with("NRV_") && !harmless;
+        self.guise.home |= is_home;
         if name.starts_with("NRV_TRUST") {
             self.hit("guard.disguise", argv);
         }
@@ -274,7 +279,9 @@ impl Walk<'_> {
         if approves || asks && !rehearses && (answered || self.guise.terminal) {
             self.hit("guard.approve", argv);
         }
-        if asks && !rehearses && self.guise.variables {
+        // Elsewhere nrv finds another trust, under which a rehearsal starts programs, too.
+        let trusts = name.is_some_and(|name| FREE_OF_TRUST.binary_search(&name).is_err());
+        if asks && !rehearses && self.guise.variables || trusts && self.guise.home {
             self.hit("guard.disguise", argv);
         }
         match acts::act(&arguments.operands) {

@@ -126,6 +126,9 @@ impl Walk<'_> {
             return;
         }
         let text = code.to_ascii_lowercase();
+        if names_store(&joined(&text)) {
+            self.hit("guard.trust", argv);
+        }
         self.code_brings(code, &text, argv);
         let redirects = !matches!(language, Some(Language::Python | Language::Node)) && text.contains('>');
         if !redirects && !WRITES.iter().any(|sign| text.contains(sign)) {
@@ -133,8 +136,7 @@ impl Walk<'_> {
         }
         let code = self.without_reads(code, &text);
         let text = code.to_ascii_lowercase();
-        // A name may be joined from pieces.
-        let whole: String = text.chars().filter(|character| !"'\"+ ,()`".contains(*character)).collect();
+        let whole = joined(&text);
         let named = |name: &str| match name {
             ".git" => text.contains(".git/") || text.contains("'.git'") || text.contains("\".git\""),
             name => whole.contains(name),
@@ -175,6 +177,11 @@ impl Walk<'_> {
         kept.push_str(&code[from..]);
         kept
     }
+}
+
+/// Code without the joints between pieces of a name.
+fn joined(text: &str) -> String {
+    text.chars().filter(|character| !"'\"+ ,()`".contains(*character)).collect()
 }
 
 /// True if a text is a path of plain characters.

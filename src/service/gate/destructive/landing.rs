@@ -293,13 +293,18 @@ impl Walk<'_> {
 
 /// True if an absolute path is that of a person's trust, or of a folder above it.
 fn is_above_store(path: &str, disk: Disk) -> bool {
+    store(disk).is_some_and(|store| Path::new(&store).starts_with(path))
+}
+
+/// The folder of a person's trust.
+pub(super) fn store(disk: Disk) -> Option<String> {
     let state =
         (disk.variable)("XDG_STATE_HOME").or_else(|| Some(format!("{}/.local/state", (disk.variable)("HOME")?)));
-    state.is_some_and(|state| Path::new(&format!("{state}/nrv/trusted")).starts_with(path))
+    state.map(|state| format!("{state}/nrv/trusted"))
 }
 
 /// A word whose beginning names a home or the folder of states.
-fn expand_home(word: &str, disk: Disk) -> Option<String> {
+pub(super) fn expand_home(word: &str, disk: Disk) -> Option<String> {
     let starts = [
         ("~", "HOME"),
         ("$HOME", "HOME"),
@@ -354,7 +359,7 @@ fn may_match_guarded(name: &str, is_deep: bool) -> bool {
 }
 
 /// True if a name fits a pattern of `*` and `?`.
-fn fits(pattern: &str, name: &str) -> bool {
+pub(super) fn fits(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut star) = (0, None);
     let mut from = 0;

@@ -6,7 +6,7 @@
 //!
 //! The guard of an agent has parts of its own: `acts` lists the commands of nrv that only a person may start. `brought` finds the
 //! folder into which a copy or an archive brings files, and `landing` judges their names there. `patched` reads patches, and
-//! `revisions` compares commits. The command line looks at the disk for them, in `face/cli/gate`.
+//! `revisions` compares commits, and `kept` guards the key of a person's trust. The command line looks at the disk for them, in `face/cli/gate`.
 
 mod acts;
 mod arguments;
@@ -26,6 +26,7 @@ mod guard_code;
 #[cfg(test)]
 mod guard_tests;
 mod guarded;
+mod kept;
 mod kind;
 mod landing;
 mod line_state;

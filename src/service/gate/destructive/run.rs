@@ -90,6 +90,7 @@ impl Walk<'_> {
         if let Some(id) = check::check(name, argv, valued, self.folder()) {
             self.hit(id, argv);
         }
+        self.keep_out(name, argv);
         self.guard(name, kind, argv, ctx);
         if kind.is(Kind::READER) && shown(name, argv).any(|word| place::is_secret(word)) && !is_quiet(name, argv) {
             self.hit("secrets.read", argv);

@@ -112,6 +112,7 @@ impl Walk<'_> {
             self.substitutions(&redirect.target, ctx);
             if redirect.kind == Direction::Read {
                 let path = joined(&redirect.target, self);
+                self.keep_out_input(&path);
                 if place::is_secret(&path) {
                     self.hit("secrets.read", &["<".to_owned(), path]);
                 }

@@ -51,6 +51,8 @@ pub(super) struct Stand {
 pub(super) struct Guise {
     /// True if the line changed variables by which nrv recognises its caller or finds a person's trust.
     pub(super) variables: bool,
+    /// True if one of them moves the folder in which nrv looks for a person's trust.
+    pub(super) home: bool,
     /// True if the line made a false terminal.
     pub(super) terminal: bool,
 }
