@@ -16,6 +16,7 @@ use super::{
     plan::Task,
     request::{Values, address, form_of},
     result::{self, Part},
+    target,
     work::Worker,
 };
 use base::{
@@ -124,19 +125,21 @@ impl Worker<'_> {
     ) -> Result<(Delivery<'w>, Delivered), Error> {
         let task = delivery.task;
         let surroundings = self.surroundings();
+        let git = Git { place: folder.path(), limits: super::resolve::LIMITS, surroundings: &surroundings };
+        let url = target::address(&git, &task.url, &form.branch, folder)?;
         let (clone, commit) = self.committed((task, row), form, folder, &surroundings)?;
         let branch =
             Delivered { task: task.id, branch: form.branch.clone(), commit, of: content(row, form)?, request: None };
         if let Some(begun) = delivery.noted::<Delivered>(BEGUN)?.filter(|begun| *begun != branch) {
             // It was begun with another commit, by a process that did not come to its end.
-            if clone.has(&task.url, (&begun.branch, &begun.commit))? {
+            if clone.has(&url, (&begun.branch, &begun.commit))? {
                 return Err(otherwise(&begun));
             }
             delivery.note("taken-back", &begun)?;
             delivery = Delivery { number: delivery.number + 1, ..delivery };
         }
         delivery.note(BEGUN, &branch)?;
-        if let Err(error) = clone.push(&task.url, &branch.commit, form) {
+        if let Err(error) = clone.push(&url, &branch.commit, form) {
             if error.code() == Code::StalePreimage {
                 delivery.note("taken-back", &branch)?;
             }
@@ -179,7 +182,8 @@ impl Worker<'_> {
             self.check_plan(form, &branch, requested.as_deref())?;
             let surroundings = self.surroundings();
             let git = Git { place: folder.path(), limits: super::resolve::LIMITS, surroundings: &surroundings };
-            let is_there = match Cloned::is_there(&git, &task.url, &branch.commit, &branch.branch) {
+            let url = target::address(&git, &task.url, &branch.branch, folder)?;
+            let is_there = match Cloned::is_there(&git, &url, &branch.commit, &branch.branch) {
                 Err(error) if error.code() == Code::StalePreimage => {
                     // The branch is another's, or is so by now, and stays; nothing is left to take back.
                     if !is_known || delivery.noted::<Delivered>("taking-back")?.is_some() {
@@ -199,7 +203,7 @@ impl Worker<'_> {
                 command(Step::Change, &values.filled(&request.close))?;
             }
             if is_there {
-                Cloned::remove(&git, &task.url, &branch.commit, &branch.branch)?;
+                Cloned::remove(&git, &url, &branch.commit, &branch.branch)?;
             }
             delivery.note("taken-back", &branch)?;
             Ok(Some((branch.branch.clone(), is_there)))

@@ -17,6 +17,7 @@ mod plan;
 mod request;
 mod resolve;
 mod result;
+mod target;
 mod work;
 
 pub use self::{

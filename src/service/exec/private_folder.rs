@@ -134,6 +134,12 @@ impl PrivateFolder {
         Ok(path)
     }
 
+    /// Makes a link of this name in it.
+    pub fn link(&self, name: &str, target: &Path) -> Result<(), Error> {
+        let path = self.path().join(name);
+        std::os::unix::fs::symlink(target, &path).map_err(|error| failed(&path, &error))
+    }
+
     /// Its path.
     pub fn path(&self) -> &Path {
         &self.desk.folder

@@ -155,43 +155,38 @@ fn a_client_ends_with_nrv_and_opens_nothing_afterwards() {
     assert_eq!(lines(&client, "open").len(), 3);
 }
 
-/// Puts a hook into a repository, which git runs at each push to it.
-pub(super) fn hook(fleet: &Fleet, name: &str, kind: &str, text: &str) -> PathBuf {
-    use std::os::unix::fs::PermissionsExt;
-    let hook = fleet.beside("repositories").join(name).join(".git/hooks").join(kind);
-    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
-    std::fs::write(&hook, format!("#!/bin/sh\n{text}\n")).unwrap();
-    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
-    hook
-}
-
-/// Runs a command that a hook ends as soon as it knows its process.
+/// Runs a command that is killed after git's first push.
 fn run_to_death(fleet: &Fleet, arguments: &[&str]) {
-    let mut running = fleet.site.start(arguments);
-    std::fs::write(fleet.beside("pid"), running.0.id().to_string()).unwrap();
-    assert!(!running.0.wait().unwrap().success());
-    std::fs::remove_file(fleet.beside("pid")).unwrap();
+    use std::os::unix::fs::PermissionsExt;
+    let (pid, bin) = (fleet.beside("pid"), fleet.beside("bin"));
+    let path = std::env::var("PATH").unwrap();
+    let text = format!(
+        "#!/bin/sh\nPATH='{path}'\ngit \"$@\"\ncode=$?\ncase \" $* \" in *' push '*)\n\
+         until [ -s '{0}' ]; do sleep 0.05; done; kill -9 $(cat '{0}'); sleep 5;; esac\nexit $code\n",
+        pid.display()
+    );
+    std::fs::create_dir_all(&bin).unwrap();
+    std::fs::write(bin.join("git"), text).unwrap();
+    std::fs::set_permissions(bin.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut running = fleet.site.command(arguments).env("PATH", format!("{}:{path}", bin.display())).spawn().unwrap();
+    std::fs::write(&pid, running.id().to_string()).unwrap();
+    assert!(!running.wait().unwrap().success());
+    std::fs::remove_file(pid).unwrap();
     wait_for_the_last(fleet);
 }
 
 #[test]
 fn a_push_or_a_removal_after_which_nrv_was_killed_is_taken_back_and_goes_on() {
     let (fleet, client, hash) = worked(ALLOWED);
-    let pid = fleet.beside("pid");
-    let kills = format!("until [ -s '{0}' ]; do sleep 0.05; done; kill -9 $(cat '{0}'); sleep 5", pid.display());
-    let hook = hook(&fleet, "a", "post-receive", &kills);
     run_to_death(&fleet, &["fleet", "collect", "plan.jsonl", "--apply", "--approve", &hash]);
     assert_eq!((branches(&fleet, "a").as_str(), lines(&client, "open").len()), ("nrv/links", 0));
     // It is not known to be pushed, and is taken back nevertheless.
-    std::fs::remove_file(&hook).unwrap();
     fleet.site.nrv(&["fleet", "rollback", "plan.jsonl"]).exits(0).says("1 branch removed");
     assert_eq!(branches(&fleet, "a"), "");
     apply(&fleet, &hash).exits(0).says("3 branches pushed and requested");
     apply(&fleet, &hash).exits(0).says("0 branches pushed and requested, 3 before");
     // Killed when the branch is removed: it is gone, and its request was closed.
-    self::hook(&fleet, "a", "post-receive", &kills);
     run_to_death(&fleet, &["fleet", "rollback", "plan.jsonl"]);
-    std::fs::remove_file(&hook).unwrap();
     apply(&fleet, &hash).exits(5).says("it was taken back in part");
     fleet.site.nrv(&["fleet", "rollback", "plan.jsonl"]).exits(0).says("2 branches removed, 1 before");
     assert_eq!(lines(&client, "open"), [""; 0]);
