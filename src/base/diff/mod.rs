@@ -7,6 +7,7 @@
 //! - Applying: `apply`, `place`, `reject`.
 //! - Rendering: `line`, `hunk`, `placed`.
 //! - Display: `split`, `risk`.
+//! - Comparing with a record: `recorded`.
 
 mod apply;
 #[cfg(test)]
@@ -32,6 +33,7 @@ mod patch;
 mod place;
 mod placed;
 mod placer;
+mod recorded;
 mod reject;
 mod repair;
 mod replacement;
@@ -50,6 +52,7 @@ pub use self::{
     patch::{FilePatch, Hunk, Kind, Operation, Patch, Position},
     placed::render_placed,
     placer::Placement,
+    recorded::{is_content, objection, seen},
     repair::Repaired,
     replacement::{Replacement, replacements},
     risk::{Mark, counted, marked, marks, marks_of_path, sort_by_risk},

@@ -1,9 +1,14 @@
 //! A private clone of one commit: fetched and checked out by git under bounds, without anybody's configuration, and removed afterwards.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
-use super::{form::CommitForm, plan::Task};
-use base::error::{Code, Error};
+use super::{changes, form::CommitForm, plan::Task};
+use base::{
+    change::{Entry, Stamp},
+    diff,
+    error::{Code, Error},
+    path::RepoPath,
+};
 use script::remote::{Git, GitSource, Surroundings, hardened};
 use service::exec::PrivateFolder;
 use system::{
@@ -91,12 +96,15 @@ impl<'a> Clone<'a> {
     }
 
     /// Makes a commit of a patch on top of the clone's, which has the same hash each time; its hash.
-    pub(super) fn commit(&self, patch: &[u8], form: &CommitForm) -> Result<String, Error> {
+    ///
+    /// `record_damaged` if the patch does not make these changes, byte for byte.
+    pub(super) fn commit(&self, patch: &[u8], entries: &[Entry], form: &CommitForm) -> Result<String, Error> {
         let patch = self.place.write("applied.patch", patch)?.display().to_string();
         self.run(&["apply", "--cached", "--whitespace=nowarn", &patch]).map_err(|error| match error.code() {
             Code::NotFound => Error::new(Code::PatchRejected, format!("the patch does not apply: {}", error.message())),
             _ => error,
         })?;
+        self.check(entries)?;
         let line = |words: &[&str]| self.run(words).map(|text| text.trim().to_owned());
         let (tree, parent) = (line(&["write-tree"])?, line(&["rev-parse", "HEAD"])?);
         // The time of the commit that it follows: another attempt makes the same commit.
@@ -106,6 +114,51 @@ impl<'a> Clone<'a> {
             format!("tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\n{}\n", form.message.trim_end());
         let object = self.place.write("commit", text.as_bytes())?.display().to_string();
         line(&["hash-object", "-t", "commit", "-w", "--no-filters", "--", &object])
+    }
+
+    /// Checks that the index differs from the commit by these changes and no others.
+    fn check(&self, entries: &[Entry]) -> Result<(), Error> {
+        let out = self.place.path().join("staged");
+        let to = format!("--output={}", out.display());
+        self.run(&["diff", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", &to, "HEAD"])?;
+        let staged = plain_file::read(&out).map_err(|error| Error::io("the difference can't be read", &error))?;
+        let mut expected: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+        let mut kept: Vec<(&RepoPath, &Stamp)> = Vec::new();
+        for (entry, before, after) in diff::seen(entries) {
+            let modes = expected.entry(entry.path.as_str()).or_default();
+            modes.0 = before.map_or(modes.0, |side| side.0);
+            modes.1 = after.map_or(modes.1, |side| side.0);
+            kept.extend(after.map(|side| (&entry.path, side.1)));
+        }
+        if staged_modes(&staged).as_ref() != Some(&expected) {
+            return Err(changes::other("it changes other files, or their modes"));
+        }
+        if kept.is_empty() {
+            return Ok(());
+        }
+        // Git writes the files as it does for a person, with the line ends that the repository's attributes say.
+        let list: Vec<&str> = kept.iter().map(|(path, _)| path.as_str()).collect();
+        let list = self.place.write("kept", (list.join("\0") + "\0").as_bytes())?.display().to_string();
+        let from = format!("--pathspec-from-file={list}");
+        self.run(&["--literal-pathspecs", "restore", "--worktree", &from, "--pathspec-file-nul"])?;
+        kept.iter().try_for_each(|(path, stamp)| self.check_file(path, stamp))
+    }
+
+    /// Checks the contents of a file.
+    fn check_file(&self, path: &RepoPath, stamp: &Stamp) -> Result<(), Error> {
+        let unread = |error: &std::io::Error| Error::io(format!("`{path}` can't be read"), error);
+        let bytes = match stamp.is_link() {
+            true => std::fs::read_link(self.root.join(path.as_str()))
+                .map(|target| target.into_os_string().into_encoded_bytes())
+                .map_err(|error| unread(&error))?,
+            false => plain_file::open_beneath(&self.root, path.as_str())
+                .and_then(|file| plain_file::all(&file, plain_file::LONGEST))
+                .map_err(|error| unread(&error))?,
+        };
+        match diff::is_content(&bytes, stamp) {
+            true => Ok(()),
+            false => Err(changes::other(&format!("`{path}` gets other contents"))),
+        }
     }
 
     /// A bundle of git with a commit as a branch, for those who have the commit that it follows. The same commit gives the same bytes.
@@ -203,5 +256,19 @@ impl<'a> Clone<'a> {
         arguments.extend(hardened(&self.git_folder));
         arguments.extend(words.iter().map(ToString::to_string));
         self.git.run(arguments)
+    }
+}
+
+/// The modes before and after of each file in the output of `git diff --raw -z`; none if it can't be read.
+fn staged_modes(text: &[u8]) -> Option<BTreeMap<&str, (u32, u32)>> {
+    let mut parts = text.split(|byte| *byte == 0).map(std::str::from_utf8);
+    let mut modes = BTreeMap::new();
+    loop {
+        let row = parts.next()?.ok()?;
+        if row.is_empty() {
+            return Some(modes);
+        }
+        let mut words = row.strip_prefix(':')?.split(' ').map(|mode| u32::from_str_radix(mode, 8));
+        modes.insert(parts.next()?.ok()?, (words.next()?.ok()?, words.next()?.ok()?));
     }
 }

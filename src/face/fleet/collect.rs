@@ -10,12 +10,14 @@ use regex::Regex;
 use serde::Serialize;
 
 use super::{
+    changes,
     outcome::{Failure, Kind, Outcome},
     plan::{Head, Plan, Task},
     result::{self, CLAIMS, DONE, Part},
     work::canonical,
 };
 use base::{
+    change::Entry,
     error::{Code, Error},
     hash::Sha256,
     json,
@@ -49,6 +51,9 @@ pub struct Row {
     pub commit: String,
     /// Its outcome.
     pub outcome: Outcome,
+    /// The files that its run changed.
+    #[serde(skip)]
+    pub entries: Vec<Entry>,
 }
 
 /// Tasks that failed in the same way.
@@ -114,17 +119,18 @@ pub fn collect(store: &Store, plan: &Plan, options: &Options, keep: &mut Keep<'_
         let read = |part, sha256: Option<Sha256>| {
             sha256.map(|sha256| result::part(store, &outcome, part, sha256)).transpose().map_err(named)
         };
-        match read(Part::Record, outcome.volatile.record)? {
+        let entries = match read(Part::Record, outcome.volatile.record)? {
             Some(record) => verifier.verify((head, task), &outcome, &record).map_err(named)?,
             // Without a run there is nothing but a failure to tell of.
-            None if outcome.kind == Kind::Failed && outcome.patch.is_none() => {}
+            None if outcome.kind == Kind::Failed && outcome.patch.is_none() => Vec::new(),
             None => return Err(named(Error::new(Code::RecordDamaged, "its outcome has no record"))),
-        }
+        };
         let patch = read(Part::Patch, outcome.patch)?;
+        patch.as_ref().map_or(Ok(()), |patch| changes::check(patch, &entries)).map_err(named)?;
         let report = read(Part::Report, outcome.volatile.report)?;
         patches.extend(outcome.patch.map(|sha256| (task.url.clone(), task.commit.clone(), task.id, sha256)));
         let Task { name, url, commit, .. } = task.clone();
-        let row = Row { name, url, commit, outcome };
+        let row = Row { name, url, commit, outcome, entries };
         keep(&row, patch.as_deref(), report.as_deref())?;
         rows.push(row);
     }
@@ -146,8 +152,8 @@ impl Verifier {
         Ok(Verifier { context, _folder: folder })
     }
 
-    /// Takes a record in, which verifies its chain, and compares it with the outcome.
-    fn verify(&self, asked: (&Head, &Task), outcome: &Outcome, mut record: &[u8]) -> Result<(), Error> {
+    /// Takes a record in, which verifies its chain, and compares it with the outcome; the files that it changed.
+    fn verify(&self, asked: (&Head, &Task), outcome: &Outcome, mut record: &[u8]) -> Result<Vec<Entry>, Error> {
         let wrong = |why: &str| {
             Error::new(Code::RecordDamaged, format!("its record {why}")).hint("work the task again with another store")
         };
@@ -161,6 +167,7 @@ impl Verifier {
         let is_asked = is_of(asked, &Started::load(&folder)?.asked);
         let overview = host::overview(&self.context, &folder)?;
         let ended = folder.records_of(&[event::Kind::RunFinished])?;
+        let entries = changes::of(&folder)?;
         let error = ended.iter().rev().find_map(|record| record.event.end()?.error.as_ref());
         folder.remove()?;
         let kind = match overview.state.as_str() {
@@ -175,7 +182,7 @@ impl Verifier {
         match (is_asked, is_same && is_right) {
             (false, _) => Err(wrong("is of another script or of other arguments than the task's")),
             (true, false) => Err(wrong("says something else than the outcome")),
-            (true, true) => Ok(()),
+            (true, true) => Ok(entries),
         }
     }
 }
@@ -227,7 +234,7 @@ mod tests {
             canonical: None,
             volatile,
         };
-        Row { name: name.to_owned(), url: String::new(), commit: String::new(), outcome }
+        Row { name: name.to_owned(), url: String::new(), commit: String::new(), outcome, entries: Vec::new() }
     }
 
     #[test]

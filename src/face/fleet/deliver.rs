@@ -243,7 +243,7 @@ impl Worker<'_> {
         let sha256 = row.outcome.patch.ok_or_else(|| Error::new(Code::Internal, "a task has no patch"))?;
         let patch = result::part(self.store, &row.outcome, Part::Patch, sha256)?;
         let clone = Cloned::make(task, self.head.clone_mb, folder, surroundings)?;
-        let commit = clone.commit(&patch, form)?;
+        let commit = clone.commit(&patch, &row.entries, form)?;
         Ok((clone, commit))
     }
 

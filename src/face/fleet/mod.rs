@@ -4,6 +4,7 @@
 //! Nothing here schedules. A task is the hash of its inputs. A worker claims it, does it in a private clone, and writes the result to the
 //! store; the first result stands. No repository is changed by a worker.
 
+mod changes;
 mod claim;
 mod clone;
 mod collect;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{
+    changes,
     claim::{self, Claim, Taken},
     clone::Clone as Cloned,
     outcome::{Failure, Kind, Outcome, Volatile},
@@ -11,6 +12,7 @@ use super::{
 };
 use crate::face::report::{self, Report};
 use base::{
+    diff,
     error::{Code, Error},
     hash::Sha256,
     json,
@@ -221,7 +223,13 @@ impl Worker<'_> {
             Kind::Changed => {
                 let changes = host::standing_changes(context, &folder)?;
                 let paths: Vec<String> = changes.iter().map(|change| change.path.to_string()).collect();
-                Some(put(Part::Patch, &clone.patch(&paths)?)?)
+                let patch = clone.patch(&paths)?;
+                if let Some(why) = diff::objection(&patch, &changes::of(&folder)?) {
+                    let message = format!("git's patch is not the change of the run: {why}");
+                    return Err(Error::new(Code::VerificationFailed, message)
+                        .hint("look at the attributes by which the repository lets git convert files"));
+                }
+                Some(put(Part::Patch, &patch)?)
             }
             Kind::Nothing | Kind::Waits | Kind::Failed => None,
         };

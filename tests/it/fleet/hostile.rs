@@ -58,3 +58,84 @@ fn a_hostile_repository_fails_alone() {
     assert_eq!(std::fs::read(&secret).unwrap(), b"old.example.com\n");
     assert!(!fleet.beside("escaped").exists());
 }
+
+/// The ids of the tasks of a plan, by name.
+fn ids(fleet: &Fleet) -> BTreeMap<String, String> {
+    let plan = String::from_utf8(fleet.site.read("plan.jsonl")).unwrap();
+    let tasks = plan.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).unwrap());
+    tasks.map(|task| (task["name"].as_str().unwrap().to_owned(), task["id"].as_str().unwrap().to_owned())).collect()
+}
+
+/// A fleet of one task that is done, with a patch of its own making beside the genuine record.
+fn forged(patch: &dyn Fn(&str) -> String) -> Fleet {
+    let fleet = Fleet::new();
+    fleet.repository("a", &[("x.md", "see old.example.com\n"), ("y.sh", "#!/bin/sh\n")]);
+    fleet.plan(super::delivered::FORM).exits(0);
+    fleet.site.nrv(&["fleet", "work", "plan.jsonl"]).exits(0);
+    let id = ids(&fleet)["a"].clone();
+    let (done, object) = (fleet.beside("store/done").join(&id), fleet.beside(&format!("store/results/{id}-1/patch")));
+    let old = std::fs::read_to_string(&object).unwrap();
+    let new = patch(&old);
+    let hash = |text: &str| {
+        let file = fleet.beside("hashed");
+        std::fs::write(&file, text).unwrap();
+        let output = Command::new("sha256sum").arg(file).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()[..64].to_owned()
+    };
+    let outcome = std::fs::read_to_string(&done).unwrap().replace(&hash(&old), &hash(&new));
+    std::fs::write(done, outcome).unwrap();
+    std::fs::write(object, new).unwrap();
+    fleet
+}
+
+#[test]
+fn a_forged_patch_beside_a_genuine_record_is_found() {
+    const ZERO: &str = "0000000000000000000000000000000000000000";
+    let evil = format!(
+        "diff --git a/evil.sh b/evil.sh\nnew file mode 100755\nindex {ZERO}..{}\n--- /dev/null\n+++ b/evil.sh\n@@ -0,0 +1 @@\n+evil\n",
+        "1".repeat(40)
+    );
+    let cases: &[&dyn Fn(&str) -> String] = &[
+        &|_| evil.clone(),
+        &|_| String::new(),
+        &|old| format!("{old}{evil}"),
+        &|old| format!("{evil}{old}"),
+        &|old| old.replace("x.md", "y.sh"),
+        &|old| old.replace("+++ b/x.md", "+++ b/evil"),
+        &|old| old.replace(" 100644\n", " 100755\n"),
+        &|old| old.replace("index ", "old mode 100644\nnew mode 100755\nindex "),
+        &|old| format!("{old}--- a/y.sh\n+++ b/y.sh\n@@ -1 +1,2 @@\n #!/bin/sh\n+evil\n"),
+        &|old| format!("{old}+evil\n").replace("+1 @@", "+1,2 @@"),
+        &|old| old.replace("new.example.com", "evil.example.com"),
+        &|old| format!("{old}diff --git a/y.sh b/z.sh\nsimilarity index 100%\nrename from y.sh\nrename to z.sh\n"),
+        &|old| {
+            format!(
+                "{old}diff --git a/y.sh b/y.sh\ndeleted file mode 100644\nindex {}..{ZERO}\n--- a/y.sh\n+++ /dev/null\n@@ -1 +0,0 @@\n-#!/bin/sh\n",
+                "1".repeat(40)
+            )
+        },
+        &|old| old.replace("@@ -1 +1 @@", "@@ -1 +1 @@ \n diff"),
+    ];
+    for (n, forge) in cases.iter().enumerate() {
+        let fleet = forged(forge);
+        let collected = fleet.site.nrv(&["fleet", "collect", "plan.jsonl", "-o", "out"]);
+        assert!(
+            collected.code == 4 && collected.stderr.contains("the task `a`: its patch is not that of its record"),
+            "{n}: {collected:?}"
+        );
+        assert!(!fleet.site.path("out/patches/a.patch").exists(), "{n}");
+    }
+}
+
+#[test]
+fn contents_that_only_the_repository_tells_are_compared_before_they_are_pushed() {
+    let fleet = forged(&|old| old.replace("+see new.example.com", "+see bad.example.com"));
+    let hash = fleet.collected(&[])["patches"].as_str().unwrap().to_owned();
+    for arguments in [&["--apply", "--approve", &hash][..], &["-o", "out", "--bundles"]] {
+        let ran = fleet.site.nrv(&[&["fleet", "collect", "plan.jsonl"], arguments].concat());
+        let why = "its patch is not that of its record: `x.md` gets other contents";
+        assert!(ran.code != 0 && (ran.stderr.contains(why) || ran.stdout.contains(why)), "{ran:?}");
+    }
+    let folder = fleet.beside("repositories/a/.git/refs/heads/nrv");
+    assert!(!folder.exists());
+}
