@@ -33,6 +33,24 @@ pub fn open_beneath(folder: &Path, name: &str) -> io::Result<File> {
     }
 }
 
+/// The names in a folder below another one; every link on the way is an error. Names that are not UTF-8 are left out.
+pub fn names_beneath(folder: &Path, name: &str) -> io::Result<Vec<String>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut open = rustix::fs::open(folder, flags.difference(OFlags::NOFOLLOW), Mode::empty())?;
+    for part in name.split('/') {
+        open = rustix::fs::openat(&open, part, flags, Mode::empty()).map_err(|errno| match errno {
+            Errno::LOOP | Errno::NOTDIR => io::Error::other("a link or a file is there instead of a folder"),
+            errno => errno.into(),
+        })?;
+    }
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::new(open)? {
+        let name = entry?.file_name().to_str().map(str::to_owned);
+        names.extend(name.ok().filter(|name| name != "." && name != ".."));
+    }
+    Ok(names)
+}
+
 /// Opens a plain file for reading; a link is an error.
 pub fn open(path: &Path) -> io::Result<File> {
     match rustix::fs::openat(CWD, path, READ | OFlags::NOFOLLOW, Mode::empty()) {
@@ -107,6 +125,11 @@ mod tests {
             assert!(error.to_string().contains(why), "{name}: {error}");
         }
         assert_eq!(open_beneath(&folder, "none").unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(names_beneath(&folder, "below").unwrap(), ["file"]);
+        for name in ["link", "pipe", "below/file", "endless"] {
+            assert!(names_beneath(&folder, name).unwrap_err().to_string().contains("instead of a folder"), "{name}");
+        }
+        assert_eq!(names_beneath(&folder, "none").unwrap_err().kind(), io::ErrorKind::NotFound);
         for name in ["pipe", "endless", "below"] {
             assert!(open(&folder.join(name)).is_err(), "{name}");
         }

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::result::SHORT;
 use base::{
     error::{Code, Error},
     hash::Sha256,
@@ -93,19 +94,19 @@ pub(super) fn take(terms: &Terms<'_>, task: Sha256, folder: &PrivateFolder) -> R
         if terms.store.create(&key(task, attempt), &bytes)? {
             return Ok(Taken::Ours(claim));
         }
-        let Some(other) = terms.store.get(&key(task, attempt))? else { continue };
+        let Some(other) = terms.store.get(&key(task, attempt), SHORT)? else { continue };
         let other: Claim = serde_json::from_slice(&other).map_err(|error| {
             Error::new(Code::RecordDamaged, format!("a claim in the store is no claim: {error}"))
                 .hint("look at who else writes to the store")
         })?;
-        let end = terms.store.get(&given_up(task, attempt))?;
+        let end = terms.store.get(&given_up(task, attempt), SHORT)?;
         let gave_up = end.is_some();
         let end: Option<GivenUp> = end.and_then(|end| serde_json::from_slice(&end).ok());
         // A worker that was told to end says nothing about the task.
         let has_failed = end.as_ref().map_or(gave_up, |end| end.code != Code::Cancelled.as_str());
         failures = other.failures.saturating_add(u32::from(has_failed));
         // The next number says more than its age does.
-        let is_last = terms.store.get(&key(task, attempt + 1))?.is_none();
+        let is_last = terms.store.get(&key(task, attempt + 1), SHORT)?.is_none();
         let until_ms = terms.until_ms(other.made_ms, terms.lease_ms);
         let has_died = !boot.is_empty() && other.boot == boot && PrivateFolder::is_left(other.folder.as_ref());
         if is_last && !gave_up && !has_died && !terms.take_over && terms.now_ms < until_ms {

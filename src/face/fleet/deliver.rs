@@ -15,7 +15,7 @@ use super::{
     form::{CommitForm, RequestForm},
     plan::Task,
     request::{Values, address, form_of},
-    result::{self, Part},
+    result::{self, Part, SHORT},
     target,
     work::Worker,
 };
@@ -334,7 +334,7 @@ impl Delivery<'_> {
 
     fn noted<T: for<'de> Deserialize<'de>>(&self, kind: &str) -> Result<Option<T>, Error> {
         let key = self.key(kind);
-        let Some(bytes) = self.worker.store.get(&key)? else { return Ok(None) };
+        let Some(bytes) = self.worker.store.get(&key, SHORT)? else { return Ok(None) };
         serde_json::from_slice(&bytes)
             .map(Some)
             .map_err(|_| Error::new(Code::RecordDamaged, format!("the object `{key}` of the store is damaged")))

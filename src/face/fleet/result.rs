@@ -11,10 +11,13 @@ use base::{
     hash::Sha256,
     json,
 };
-use system::store::Store;
+use system::{plain_file::LONGEST, store::Store};
 
 /// The folder of keys of tasks that are done.
 pub(super) const DONE: &str = "done";
+
+/// The most bytes of an object that is no record, patch or report.
+pub(super) const SHORT: u64 = 1 << 20;
 
 /// The folder of keys of claims.
 pub(super) const CLAIMS: &str = "claims";
@@ -40,7 +43,7 @@ impl Part {
 /// Writes an object of an attempt; its hash.
 pub(super) fn put(store: &Store, task: Sha256, attempt: u32, part: Part, bytes: &[u8]) -> Result<Sha256, Error> {
     let key = key(task, attempt, part);
-    if !store.create(&key, bytes)? && store.get(&key)?.as_deref() != Some(bytes) {
+    if !store.create(&key, bytes)? && store.get(&key, LONGEST)?.as_deref() != Some(bytes) {
         return Err(Error::new(Code::Temporary, format!("the store has another `{key}` already")));
     }
     Ok(Sha256::of(bytes))
@@ -51,7 +54,7 @@ pub(super) fn put(store: &Store, task: Sha256, attempt: u32, part: Part, bytes: 
 /// `record_damaged` if it is missing or another one.
 pub(super) fn part(store: &Store, outcome: &Outcome, part: Part, sha256: Sha256) -> Result<Vec<u8>, Error> {
     let key = key(outcome.task, outcome.volatile.attempt, part);
-    let bytes = store.get(&key)?.filter(|bytes| Sha256::of(bytes) == sha256);
+    let bytes = store.get(&key, LONGEST)?.filter(|bytes| Sha256::of(bytes) == sha256);
     bytes.ok_or_else(|| {
         Error::new(Code::RecordDamaged, format!("the object `{key}` of the store is not what its worker wrote"))
             .hint("somebody else writes to the store; work the task again with another store")
@@ -65,7 +68,7 @@ pub(super) fn finish(store: &Store, outcome: &Outcome) -> Result<bool, Error> {
 
 /// The outcome of a task; none if it is not done.
 pub(super) fn outcome(store: &Store, task: Sha256) -> Result<Option<Outcome>, Error> {
-    let Some(bytes) = store.get(&done(task))? else { return Ok(None) };
+    let Some(bytes) = store.get(&done(task), SHORT)? else { return Ok(None) };
     let outcome: Option<Outcome> = serde_json::from_slice(&bytes).ok();
     match outcome.filter(|outcome| outcome.task == task) {
         Some(outcome) => Ok(Some(outcome)),

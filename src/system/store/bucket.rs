@@ -9,7 +9,10 @@ use std::{
 use object_store::{Error as Failure, ObjectStoreExt, PutMode, PutOptions, PutPayload, path::Path};
 use tokio::runtime::{Builder, Runtime};
 
-use super::provider::{Reached, reach};
+use super::{
+    failed::Failed,
+    provider::{Reached, reach},
+};
 use crate::net::random_bytes;
 
 /// The times before a create is tried again whose answer was lost or that conflicted with another request.
@@ -18,6 +21,9 @@ const PAUSES: &[Duration] =
 
 /// The object that says that the server was seen to keep what is there.
 const PROBED: &str = "probed";
+
+/// The most bytes of an object by which the server is probed.
+const PROBE: u64 = 1 << 10;
 
 /// A bucket with objects.
 #[derive(Debug)]
@@ -49,8 +55,12 @@ impl Bucket {
                 Ok(_) => return Ok(true),
                 Err(error) => error,
             };
-            if let Some(found) = self.get(key)? {
-                return Ok(found == bytes);
+            match self.get(key, bytes.len() as u64) {
+                Ok(Some(found)) => return Ok(found == bytes),
+                Ok(None) => {}
+                // It is longer than these bytes.
+                Err(Failed::Damaged(_)) => return Ok(false),
+                Err(Failed::Unreached(why)) => return Err(why),
             }
             last = self.told(&error);
             std::thread::sleep(*pause);
@@ -58,13 +68,21 @@ impl Bucket {
         Err(last)
     }
 
-    pub(super) fn get(&self, key: &str) -> Result<Option<Vec<u8>>, String> {
+    /// The bytes of an object, which are not loaded if they are more than `most`.
+    pub(super) fn get(&self, key: &str, most: u64) -> Result<Option<Vec<u8>>, Failed> {
         let path = self.path(key);
-        let got = async { self.reached.store.get(&path).await?.bytes().await };
+        let got = async {
+            let got = self.reached.store.get(&path).await?;
+            match got.meta.size > most {
+                true => Ok(None),
+                false => got.bytes().await.map(|bytes| Some(bytes).filter(|bytes| bytes.len() as u64 <= most)),
+            }
+        };
         match self.wait(got)? {
-            Ok(bytes) => Ok(Some(bytes.into())),
+            Ok(Some(bytes)) => Ok(Some(bytes.into())),
+            Ok(None) => Err(Failed::Damaged(format!("it is longer than {most} bytes"))),
             Err(Failure::NotFound { .. }) => Ok(None),
-            Err(error) => Err(self.told(&error)),
+            Err(error) => Err(Failed::Unreached(self.told(&error))),
         }
     }
 
@@ -80,16 +98,14 @@ impl Bucket {
 
     /// Sees that the bucket is there, and that its server refuses to make an object that is there already. Some servers do not look.
     pub(super) fn check(&self) -> Result<(), String> {
-        if self.get(PROBED)?.is_some() {
+        let get = |key: &str| self.get(key, PROBE).map_err(|failed| failed.to_string());
+        if get(PROBED)?.is_some() {
             return Ok(());
         }
         let key: String =
             random_bytes::<16>().map_err(|error| error.to_string())?.iter().map(|byte| format!("{byte:02x}")).collect();
         let key = format!("probes/{key}");
-        if !self.create(&key, b"first")?
-            || self.create(&key, b"second")?
-            || self.get(&key)?.as_deref() != Some(b"first")
-        {
+        if !self.create(&key, b"first")? || self.create(&key, b"second")? || get(&key)?.as_deref() != Some(b"first") {
             return Err("the server writes over objects that are there, and keeps no results apart".to_owned());
         }
         self.create(PROBED, b"").map(drop)

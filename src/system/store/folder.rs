@@ -1,6 +1,7 @@
 //! A store in a folder, which may be on a file system that several machines share.
 //!
-//! An object is written beside its place and linked there, which fails if the name is taken. A reader sees all of it or nothing.
+//! An object is written beside its place and linked there, which fails if the name is taken. A reader sees all of it or nothing. Within the
+//! folder no link is followed: whoever may write there could lead to other files.
 #![expect(
     clippy::disallowed_methods,
     reason = "a store is a folder outside of every workspace, which this file alone reads and writes"
@@ -28,10 +29,8 @@ impl Folder {
 
     pub(super) fn create(&self, key: &str, bytes: &[u8]) -> io::Result<bool> {
         let target = self.0.join(key);
-        let folder = target.parent().unwrap_or(&self.0);
-        fs::create_dir_all(folder)?;
-        let unfinished = self.0.join(UNFINISHED);
-        fs::create_dir_all(&unfinished)?;
+        let (folder, _) = key.rsplit_once('/').unwrap_or_default();
+        let (folder, unfinished) = (self.folder(folder)?, self.folder(UNFINISHED)?);
         let mut file = tempfile::NamedTempFile::new_in(&unfinished)?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
@@ -41,13 +40,28 @@ impl Folder {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => return is_same(file.as_file(), &target),
             Err(error) => return Err(error),
         }
-        File::open(folder)?.sync_all()?;
+        File::open(&folder)?.sync_all()?;
         Ok(true)
     }
 
-    pub(super) fn get(&self, key: &str) -> io::Result<Option<Vec<u8>>> {
+    /// Makes a folder below the store, which no link leads to.
+    fn folder(&self, name: &str) -> io::Result<PathBuf> {
+        let mut folder = self.0.clone();
+        fs::create_dir_all(&folder)?;
+        for part in name.split('/').filter(|part| !part.is_empty()) {
+            folder.push(part);
+            match fs::create_dir(&folder) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+                Ok(()) | Err(_) if folder.symlink_metadata()?.is_dir() => {}
+                Ok(()) | Err(_) => return Err(io::Error::other(format!("`{}` is no folder", folder.display()))),
+            }
+        }
+        Ok(folder)
+    }
+
+    pub(super) fn get(&self, key: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
         // A pipe or a device is no object, and neither is a link.
-        match plain_file::read(&self.0.join(key)) {
+        match plain_file::open_beneath(&self.0, key).and_then(|file| plain_file::all(&file, most)) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -55,15 +69,11 @@ impl Folder {
     }
 
     pub(super) fn list(&self, folder: &str) -> io::Result<Vec<String>> {
-        let entries = match fs::read_dir(self.0.join(folder)) {
-            Ok(entries) => entries,
+        let mut names = match plain_file::names_beneath(&self.0, folder) {
+            Ok(names) => names,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
-        let mut names = Vec::new();
-        for entry in entries {
-            names.extend(entry?.file_name().into_string().ok());
-        }
         names.sort();
         Ok(names)
     }

@@ -5,19 +5,21 @@
 
 mod bucket;
 mod connection;
+mod failed;
 mod folder;
 mod provider;
 
-use std::{collections::BTreeMap, fmt::Display, path::Path, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use self::{bucket::Bucket, folder::Folder};
+use self::{
+    bucket::Bucket,
+    failed::{Failed, STORE, unreached},
+    folder::Folder,
+};
 use base::error::{Code, Error};
 
 /// The characters of a key beside letters and digits.
 const MARKS: &[u8] = b"-_./";
-
-/// The detail of an error of a store, which concerns all tasks.
-const STORE: &str = "store";
 
 /// An open store.
 #[derive(Clone, Debug)]
@@ -69,18 +71,21 @@ impl Store {
     pub fn create(&self, key: &str, bytes: &[u8]) -> Result<bool, Error> {
         let key = checked(key)?;
         match &self.0 {
-            Kind::Folder(folder) => folder.create(key, bytes).map_err(|error| unreached(key, error)),
+            Kind::Folder(folder) => folder.create(key, bytes).map_err(|error| Failed::from(error).of(key)),
             Kind::Bucket(bucket) => bucket.create(key, bytes).map_err(|error| unreached(key, error)),
         }
     }
 
-    /// The bytes of an object; none if there is none.
-    pub fn get(&self, key: &str) -> Result<Option<Vec<u8>>, Error> {
+    /// The bytes of an object, at most so many; none if there is none.
+    ///
+    /// `record_damaged` for more, and for a thing that is no object, such as a link.
+    pub fn get(&self, key: &str, most: u64) -> Result<Option<Vec<u8>>, Error> {
         let key = checked(key)?;
-        match &self.0 {
-            Kind::Folder(folder) => folder.get(key).map_err(|error| unreached(key, error)),
-            Kind::Bucket(bucket) => bucket.get(key).map_err(|error| unreached(key, error)),
-        }
+        let got = match &self.0 {
+            Kind::Folder(folder) => folder.get(key, most).map_err(Failed::from),
+            Kind::Bucket(bucket) => bucket.get(key, most),
+        };
+        got.map_err(|failed| failed.of(key))
     }
 
     /// The last parts of the keys below a folder of keys, sorted.
@@ -106,13 +111,6 @@ fn checked(key: &str) -> Result<&str, Error> {
     }
 }
 
-/// A store that can't be reached now may be later.
-fn unreached(key: &str, error: impl Display) -> Error {
-    Error::new(Code::Temporary, format!("the object `{key}` of the store can't be reached: {error}"))
-        .detail(STORE, true)
-        .hint("look at the store's address and its credentials, and at who may write there")
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Barrier;
@@ -135,11 +133,54 @@ mod tests {
             let all: Vec<_> = (0..8).map(one).collect();
             all.into_iter().map(|one| one.join().unwrap()).sum()
         });
-        let kept = store.get("done/a").unwrap().unwrap();
+        let kept = store.get("done/a", 100_000).unwrap().unwrap();
         assert_eq!((won, kept.len()), (1, 100_000));
         assert!(kept.iter().all(|byte| *byte == kept[0]), "the bytes of one");
         assert_eq!((store.list("done").unwrap(), store.list("claims").unwrap()), (vec!["a".to_owned()], Vec::new()));
-        assert_eq!(store.get("done/b").unwrap(), None);
+        assert_eq!(store.get("done/b", 9).unwrap(), None);
+    }
+
+    #[test]
+    fn a_thing_that_is_no_object_is_damaged_and_no_link_is_followed() {
+        use std::os::unix::fs::symlink;
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        let store = Store::open("store", place.path(), &BTreeMap::new()).unwrap();
+        store.create("done/long", b"1234").unwrap();
+        store.create("other/x", b"x").unwrap();
+        for (to, name) in
+            [("long", "done/link"), ("/dev/zero", "done/zero"), ("nowhere", "done/none"), ("other", "linked")]
+        {
+            symlink(to, path("store").join(name)).unwrap();
+        }
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            path("store/done/pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
+        for (key, why) in [
+            ("done/long", "longer than 3 bytes"),
+            ("done/link", "a link"),
+            ("done/zero", "a link"),
+            ("done/none", "a link"),
+            ("done/pipe", "not a plain file"),
+            ("linked/x", "a link"),
+            ("done/long/x", "ot a directory"),
+            ("done", "not a plain file"),
+        ] {
+            let error = store.get(key, 3).unwrap_err();
+            assert!(error.code() == Code::RecordDamaged && error.message().contains(why), "{key}: {error}");
+            assert!(!Store::is_error_of(&error), "{key}");
+        }
+        assert_eq!(store.get("done/long", 4).unwrap().unwrap(), b"1234");
+        for key in ["linked/new", "done/long/new"] {
+            assert_eq!(store.create(key, b"").unwrap_err().code(), Code::RecordDamaged, "{key}");
+        }
+        assert!(store.list("linked").is_err() && !path("store/other/new").exists());
+        assert!(!store.create("done/none", b"").unwrap(), "a name is taken, wherever it leads");
     }
 
     #[test]

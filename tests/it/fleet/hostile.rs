@@ -66,6 +66,63 @@ fn ids(fleet: &Fleet) -> BTreeMap<String, String> {
     tasks.map(|task| (task["name"].as_str().unwrap().to_owned(), task["id"].as_str().unwrap().to_owned())).collect()
 }
 
+#[test]
+fn a_thing_in_the_store_that_is_no_object_ends_its_own_task_alone() {
+    use std::os::unix::fs::symlink;
+    let secret = "root:x:0:0";
+    for place in ["claims", "done"] {
+        let garbage: &[&dyn Fn(&Path)] = &[
+            &|path| std::fs::write(path, "garbage").unwrap(),
+            &|path| std::fs::write(path, "").unwrap(),
+            &|path| std::fs::write(path, "[[[[").unwrap(),
+            &|path| std::fs::write(path, b"\xff\xfe").unwrap(),
+            &|path| std::fs::write(path, "{}").unwrap(),
+            &|path| std::fs::write(path, "[".repeat(1 << 20)).unwrap(),
+            &|path| std::fs::File::create(path).unwrap().set_len(8 << 30).unwrap(),
+            &|path| symlink("/etc/passwd", path).unwrap(),
+            &|path| symlink("/dev/zero", path).unwrap(),
+            &|path| symlink("nowhere", path).unwrap(),
+            &|path| std::fs::create_dir(path).unwrap(),
+            &|path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success()),
+        ];
+        for (n, make) in garbage.iter().enumerate() {
+            let fleet = Fleet::new();
+            for name in ["a", "b"] {
+                fleet.repository(name, &[("x.md", "old.example.com\n")]);
+            }
+            fleet.plan("").exits(0);
+            let id = ids(&fleet)["a"].clone();
+            let folder = fleet.beside("store").join(place);
+            std::fs::create_dir_all(&folder).unwrap();
+            make(&folder.join(if place == "claims" { format!("{id}-1") } else { id }));
+            let worked = fleet.site.nrv(&["fleet", "work", "plan.jsonl"]);
+            assert!(worked.stderr.contains("a: not done now"), "{place} {n}: {worked:?}");
+            assert!(worked.stderr.contains("b: 1 file changed"), "{place} {n}: {worked:?}");
+            assert!(!worked.stderr.contains(secret), "{worked:?}");
+            let collected = fleet.site.nrv(&["fleet", "collect", "plan.jsonl"]);
+            match place {
+                "claims" => assert_eq!(collected.code, 75, "{collected:?}"),
+                _ => drop(collected.exits(4).says("the task `a`")),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_folder_of_the_store_that_is_a_link_is_not_followed() {
+    for name in ["claims", "done", "results", ".unfinished"] {
+        let fleet = Fleet::new();
+        fleet.repository("a", &[("x.md", "old.example.com\n")]);
+        fleet.plan("").exits(0);
+        let (store, other) = (fleet.beside("store"), fleet.beside("other"));
+        std::fs::create_dir_all(&store).unwrap();
+        std::fs::create_dir(&other).unwrap();
+        std::os::unix::fs::symlink(&other, store.join(name)).unwrap();
+        assert_ne!(fleet.site.nrv(&["fleet", "work", "plan.jsonl"]).code, 0, "{name}");
+        assert_eq!(std::fs::read_dir(&other).unwrap().count(), 0, "{name}");
+    }
+}
+
 /// A fleet of one task that is done, with a patch of its own making beside the genuine record.
 fn forged(patch: &dyn Fn(&str) -> String) -> Fleet {
     let fleet = Fleet::new();
