@@ -92,6 +92,21 @@ fn a_page_at_an_address_in_lower_case_is_a_candidate_only() {
     assert_eq!(hugo("Where"), ("[w](/old/where)\n".to_owned(), 1));
 }
 
+/// A picture keeps the letters of its name at its address.
+#[test]
+fn a_picture_at_an_address_follows_its_move() {
+    let site = site_with(&[
+        (".vitepress/config.js", "export default {}\n"),
+        ("public/images/lamp.svg", "<svg>a picture of a lamp, of some bytes</svg>\n"),
+        ("a.md", "<img src=\"/images/lamp.svg\">\n"),
+    ]);
+    site.git(&["mv", "public/images/lamp.svg", "public/images/Lamp.svg"]);
+    site.commit();
+    let params = json!({"unresolved": "list", "site_root": ["public"]});
+    site.adapt("intra_repo_link_fixer", "apply", "**/*.md", &params).exits(0);
+    assert_eq!(String::from_utf8_lossy(&site.read("a.md")), "<img src=\"/images/Lamp.svg\">\n");
+}
+
 #[test]
 fn a_template_may_have_any_anchor() {
     let page = "<a href=\"#contents\">x</a>\n<div id=\"content\">\n{{ .Body }}\n</div>\n";
@@ -166,4 +181,23 @@ fn links_of_included_files_are_left_alone() {
         assert_eq!(broken, json!(1), "{directive} {left:?}");
         assert!(site.tree() == before, "{directive}");
     }
+}
+
+/// Hugo shows files from elsewhere among the pages.
+#[test]
+fn a_link_to_a_mounted_file_is_unknown() {
+    let mounts = "module:\n  mounts:\n    - source: content\n      target: content\n    - source: README.md\n      target: content/repo/README.md\n";
+    let site = site_with(&[
+        ("hugo.yaml", mounts),
+        ("README.md", "# The program\n"),
+        ("content/repo/README.md", "# About\n\nWhat the program is about, and who has made it.\n"),
+        ("content/repo/_index.md", "# Repo\n\n[r](README.md)\n"),
+    ]);
+    site.git(&["mv", "content/repo/README.md", "content/readme.md"]);
+    site.commit();
+    let before = site.tree();
+    let (broken, left) = repaired(&site);
+    assert_eq!((broken, left.len()), (json!(0), 1), "{left:?}");
+    assert!(left[0].0.contains("mounts"), "{left:?}");
+    assert!(site.tree() == before);
 }

@@ -16,9 +16,9 @@ static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| {
         r"\binclude::",
         r"\{\{[<%][ \t]*(?:include|readfile)\b",
         r"\{%-?[ \t]*include\b",
-        r"\bimport\b[^\n;]*\bfrom\b",
+        r"^[ \t]*import\b[^\n;]*\bfrom\b",
     ];
-    Regex::new(&format!("(?:{})([^\n]*)", marks.join("|"))).expect("the pattern is correct")
+    Regex::new(&format!("(?m)(?:{})([^\n]*)", marks.join("|"))).expect("the pattern is correct")
 });
 
 /// The names of files in the rest of a line.
@@ -37,7 +37,13 @@ pub(super) fn included(text: &str) -> BTreeSet<String> {
     let lines = DIRECTIVE.captures_iter(text).filter_map(|found| found.get(1));
     let blocks = BLOCK.captures_iter(text).filter_map(|found| found.name("files"));
     let places = lines.chain(blocks).map(|found| found.as_str());
-    places.flat_map(|place| FILE.find_iter(place)).map(|file| name(file.as_str()).to_owned()).collect()
+    let whole =
+        |(place, end): (&str, usize)| !place[end..].starts_with(|c: char| c.is_alphanumeric() || "_./@~-".contains(c));
+    let files = |place: &'_ str| {
+        let found = FILE.find_iter(place).filter(|file| whole((place, file.end())));
+        found.map(|file| name(file.as_str()).to_owned()).collect::<Vec<_>>()
+    };
+    places.flat_map(files).collect()
 }
 
 #[cfg(test)]
@@ -56,6 +62,8 @@ mod tests {
             ("{% include-markdown \"see.md\" %} {{< readfile file=\"x/y.md\" >}}\n", &["see.md", "y.md"]),
             ("[a](see.md) included in see.md\n", &[]),
             ("--8<-- \"code.py\"\n", &[]),
+            ("It is important to start from [a](b.md), see c.md.\n", &[]),
+            ("```{literalinclude} a.md\n```\n", &[]),
         ] {
             assert_eq!(included(text).into_iter().collect::<Vec<_>>(), expected, "{text}");
         }

@@ -48,8 +48,9 @@ const UNWRITTEN: &str = "its new destination can't be written in its place";
 pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str]) -> Result<Proposal, Error> {
     let params = Params::parse(&input.params)?;
     let deadline = Deadline::begin(input, "resolving the links");
-    let tree = tree(ctx)?;
+    let mut tree = tree(ctx)?;
     let mut sites = sites(ctx, params.anchors, &tree, &|| deadline.check(ctx))?;
+    tree.mount(&sites.mounts);
     let roots = Roots::new(&tree, &params.site_root, &|path| text_of(ctx, path));
     sites.lend(roots.alike());
     let mut survey = survey(ctx, input, looked_at, |source| {

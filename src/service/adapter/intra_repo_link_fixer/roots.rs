@@ -206,6 +206,7 @@ fn is_edition(name: &str) -> bool {
         }
     };
     let version = name.strip_prefix("version-").or(name.strip_prefix('v')).unwrap_or(name);
+    let version = version.strip_suffix(".x").unwrap_or(version);
     is_language || (version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains(char::is_alphabetic))
 }
 

@@ -43,6 +43,8 @@ pub(super) struct Sites {
     /// The file that puts the rules elsewhere in doubt.
     sign: Option<String>,
     sites: Vec<Site>,
+    /// Places at which sites show files from elsewhere.
+    pub(super) mounts: Vec<String>,
 }
 
 impl Sites {
@@ -50,7 +52,8 @@ impl Sites {
     /// the parameters name gives every page its anchors.
     pub(super) fn of(dialect: Dialect, tree: &Tree, read: config::Read<'_>, pulse: Pulse<'_>) -> Result<Self, Error> {
         let named = (dialect != Dialect::Auto).then(|| Scheme::of(dialect));
-        let mut sites = Sites { named, elsewhere: Scheme::of(Dialect::Auto), sign: None, sites: Vec::new() };
+        let mut sites =
+            Sites { named, elsewhere: Scheme::of(Dialect::Auto), sign: None, sites: Vec::new(), mounts: Vec::new() };
         for path in tree.paths() {
             let Some(kind) = config::Kind::of(path) else {
                 if config::Kind::is_foreign(path) {
@@ -75,7 +78,8 @@ impl Sites {
     }
 
     fn add(&mut self, tree: &Tree, (kind, path): (config::Kind, &str), found: config::Found) {
-        let config::Found { base, mut roots, mut scheme, loose } = found;
+        let config::Found { base, mut roots, mounts, mut scheme, loose } = found;
+        self.mounts.extend(mounts);
         if scheme.dialect == Dialect::Hugo {
             let begin = joined(&base, "config").unwrap_or_default() + "/";
             let part = |names: &[&str]| {

@@ -18,6 +18,8 @@ pub(super) struct Tree {
     absent: BTreeSet<String>,
     /// Repositories of their own: submodules.
     repositories: BTreeSet<String>,
+    /// Places at which a site shows files from elsewhere.
+    mounts: BTreeSet<String>,
     /// With the workspace itself, which is empty.
     folders: BTreeSet<String>,
     by_name: OnceLock<BTreeMap<String, Vec<String>>>,
@@ -58,7 +60,14 @@ impl Tree {
             return Some("a sparse checkout left it out");
         }
         let is_inside = below.match_indices('/').any(|(at, _)| self.repositories.contains(&below[..at]));
-        is_inside.then_some("it is in a submodule")
+        let is_mounted = || below.match_indices('/').any(|(at, _)| self.mounts.contains(&below[..at]));
+        let mounted = || is_mounted().then_some("its site mounts it from elsewhere");
+        is_inside.then_some("it is in a submodule").or_else(mounted)
+    }
+
+    /// Notes the places at which sites show files from elsewhere.
+    pub(super) fn mount(&mut self, places: &[String]) {
+        self.mounts.extend(places.iter().cloned());
     }
 
     /// The regular files, sorted.

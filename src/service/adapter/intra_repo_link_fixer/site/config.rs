@@ -39,6 +39,8 @@ pub(super) struct Found {
     /// The folder that its paths begin at.
     pub(super) base: String,
     pub(super) roots: Vec<String>,
+    /// The places in the pages at which it mounts other files.
+    pub(super) mounts: Vec<String>,
     pub(super) scheme: Scheme,
     /// The reason that it may have other folders, too.
     pub(super) loose: Option<String>,
@@ -150,7 +152,7 @@ impl Kind {
 pub(super) fn read(kind: Kind, path: &str, read: Read<'_>, pulse: Pulse<'_>) -> Result<Option<Found>, Error> {
     let text = read(path)?;
     let scheme = Scheme::of(kind.dialect());
-    let mut site = Site { base: base(kind, path), roots: Vec::new(), scheme, loose: None };
+    let mut site = Site { base: base(kind, path), roots: Vec::new(), mounts: Vec::new(), scheme, loose: None };
     let extension = path.rsplit('.').next().unwrap_or_default();
     let syntax = match extension {
         "toml" => Some(Syntax::Toml),
@@ -194,10 +196,10 @@ pub(super) fn read(kind: Kind, path: &str, read: Read<'_>, pulse: Pulse<'_>) -> 
             }
         }
     }
-    let Site { base, mut roots, scheme, loose } = site;
+    let Site { base, mut roots, mounts, scheme, loose } = site;
     roots.sort();
     roots.dedup();
-    Ok(Some(Found { base, roots, scheme, loose }))
+    Ok(Some(Found { base, roots, mounts, scheme, loose }))
 }
 
 /// An empty object as the configuration.
@@ -245,6 +247,7 @@ fn at<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v Value> {
 struct Site {
     base: String,
     roots: Vec<String>,
+    mounts: Vec<String>,
     scheme: Scheme,
     loose: Option<String>,
 }
@@ -279,6 +282,29 @@ impl Site {
                 self.doubt(&format!("`{setting}` is computed"));
                 self.loose("its folders are computed");
             }
+        }
+    }
+
+    /// Takes the folders of pages that Hugo mounts, and the places in them at which it mounts anything else.
+    fn mounts(&mut self, mounts: &[Value]) {
+        let text = |mount: &'_ Value, key: &str| {
+            let text = at(mount, &[key]).and_then(Value::as_str).unwrap_or_default();
+            text.trim_end_matches('/').to_owned()
+        };
+        let pages: Vec<(String, String)> =
+            mounts.iter().map(|mount| (text(mount, "source"), text(mount, "target"))).collect();
+        let pages = pages.iter().filter(|(_, target)| target.split('/').next() == Some("content"));
+        let whole: Vec<&str> = pages
+            .clone()
+            .filter(|(_, target)| target == "content")
+            .map(|(source, _)| source.as_str())
+            .chain(["content"])
+            .collect();
+        for (source, target) in pages {
+            self.root(source);
+            let Some(rest) = target.strip_prefix("content/").filter(|_| source != target) else { continue };
+            let places = whole.iter().filter_map(|folder| joined(&self.base, &format!("{folder}/{rest}")));
+            self.mounts.extend(places.collect::<Vec<_>>());
         }
     }
 
@@ -374,13 +400,7 @@ impl Site {
                 self.folder(Some(path), "content", "contentDir");
             }
         }
-        let mounts = at(value, &["module", "mounts"]).and_then(Value::as_array).into_iter().flatten();
-        for mount in mounts {
-            let text = |key: &str| at(mount, &[key]).and_then(Value::as_str).unwrap_or_default();
-            if text("target").split('/').next() == Some("content") {
-                self.root(text("source"));
-            }
-        }
+        self.mounts(at(value, &["module", "mounts"]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default());
         let parser = |key: &str| at(value, &["markup", "goldmark", "parser", key]);
         let kind = parser("autoHeadingIDType").or(parser("autoIDType"));
         if kind.is_some_and(|kind| kind.as_str() != Some("github")) {

@@ -2,49 +2,77 @@
 
 use std::collections::BTreeSet;
 
-/// The beginnings of directives that a file follows on the line.
-const BEGINNINGS: &[&str] = &[
-    "--8<--",
-    "{{#include",
-    "{{#rustdoc_include",
-    "@include:",
-    "{include}",
-    "{litinclude}",
-    "include::",
-    "{{<include",
-    "{{%include",
-    "{{<readfile",
-    "{{%readfile",
-    "{%include",
-    "{%-include",
+/// The beginnings of directives that a file follows on the line: a sign, and a word behind spaces.
+const DIRECTIVES: &[(&str, &[&str])] = &[
+    ("--8<--", &[""]),
+    ("{{#include", &[""]),
+    ("{{#rustdoc_include", &[""]),
+    ("<!--", &["@include:"]),
+    ("{include}", &[""]),
+    ("{litinclude}", &[""]),
+    ("include::", &[""]),
+    ("{{<", &["include", "readfile"]),
+    ("{{%", &["include", "readfile"]),
+    ("{%-", &["include"]),
+    ("{%", &["include"]),
 ];
 
 /// The extensions of pages.
 const PAGES: &[&str] = &["md", "mdx", "markdown", "mdown", "mkd", "mkdn", "html", "htm"];
 
+/// The mark of a snippet, and of both ends of a list of them.
+const MARK: &str = "--8<--";
+
 /// The file names that directives of a text give.
 pub(super) fn names(text: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut is_in_block = false;
-    for line in text.lines() {
-        let is_mark = line.trim() == "--8<--";
-        is_in_block ^= is_mark;
-        let dense: String = line.chars().filter(|c| !matches!(c, ' ' | '\t')).collect();
-        let is_import = line.split("import").nth(1).is_some_and(|rest| rest.contains("from"));
-        if (is_in_block && !is_mark) || is_import || BEGINNINGS.iter().any(|begin| dense.contains(begin)) {
-            found.extend(pages(line));
+    let lines: Vec<&str> = text.lines().collect();
+    let marks: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].trim_matches([' ', '\t']) == MARK).collect();
+    let blocks = marks.chunks_exact(2).flat_map(|ends| &lines[ends[0] + 1..ends[1]]).copied();
+    let directives = lines.iter().filter_map(|line| directive(line).or_else(|| import(line)));
+    blocks.chain(directives).flat_map(pages).collect()
+}
+
+/// The rest of a line behind the beginning of its first directive.
+fn directive(line: &str) -> Option<&str> {
+    let mut before = ' ';
+    for (at, c) in line.char_indices() {
+        for (sign, words) in DIRECTIVES {
+            let Some(rest) = line[at..].strip_prefix(sign) else { continue };
+            let is_inner = sign.starts_with('i') && is_of_word(before);
+            let found = words.iter().find_map(|word| match *word {
+                "" => Some(rest),
+                word => rest.trim_start_matches([' ', '\t']).strip_prefix(word),
+            });
+            let goes_on = sign.ends_with('e') || words.iter().any(|word| word.ends_with('e'));
+            match found {
+                Some(rest) if !(is_inner || goes_on && rest.starts_with(is_of_word)) => return Some(rest),
+                _ => {}
+            }
         }
+        before = c;
     }
-    found
+    None
+}
+
+/// The place of a module that a line imports.
+fn import(line: &str) -> Option<&str> {
+    let rest =
+        line.trim_start_matches([' ', '\t']).strip_prefix("import").filter(|rest| !rest.starts_with(is_of_word))?;
+    let ends = rest.match_indices("from").map(|(at, _)| (&rest[..at], &rest[at + 4..]));
+    let words = ends.filter(|(before, after)| !before.ends_with(is_of_word) && !after.starts_with(is_of_word));
+    words.filter(|(before, _)| !before.contains(';')).last().map(|(_, after)| after)
+}
+
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 /// The names of pages in a line, without their folders.
-fn pages(line: &str) -> impl Iterator<Item = String> {
-    let is_part = |c: char| c.is_alphanumeric() || "_./@~-".contains(c);
-    let words = line.split(move |c: char| !is_part(c)).filter_map(|word| word.rsplit('/').next());
-    let is_page = |word: &&str| {
-        word.split_once('.').is_some()
-            && word.rsplit('.').next().is_some_and(|end| PAGES.contains(&end.to_ascii_lowercase().as_str()))
-    };
-    words.filter(is_page).map(str::to_owned).collect::<Vec<_>>().into_iter()
+fn pages(line: &str) -> Vec<String> {
+    let words = line.split(|c: char| !is_of_word(c) && !"./@~-".contains(c));
+    let names = words
+        .filter_map(|word| word.rsplit('/').next().filter(|name| name.len() < word.len() || !name.starts_with('.')));
+    let is_page =
+        |name: &&str| name.rsplit_once('.').is_some_and(|(_, end)| PAGES.contains(&end.to_ascii_lowercase().as_str()));
+    names.filter(is_page).map(str::to_owned).collect()
 }

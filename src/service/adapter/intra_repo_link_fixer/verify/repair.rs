@@ -424,7 +424,7 @@ impl Reasons {
             () if self.remark.is_some() || tree.lacks_submodule() => {
                 Err("nothing but its name leads to the new target".to_owned())
             }
-            () if hit.page.is_none() && !has_words(last(&hit.path)) => {
+            () if !is_page(&hit.path) && !has_words(last(&hit.path)) => {
                 Err("nothing but a name of one word leads to the new target".to_owned())
             }
             () if is_only(&all) || is_only(&near) => Ok(Repair::Name),
@@ -436,10 +436,15 @@ impl Reasons {
 
 /// True if a move of a file tells the new target of a link that a site resolves against the URL of its page.
 fn may_follow(file: &RepoPath, old: &Local, hit: &Hit) -> bool {
-    let is_page = hit.page.is_some() || !last(&hit.path).contains('.');
     // A page has its URL in lower case.
-    let keeps_case = !is_page || hit.path.chars().all(|c| !c.is_uppercase());
+    let is_other = last(&hit.path).contains('.') && !is_page(&hit.path);
+    let keeps_case = is_other || hit.path.chars().all(|c| !c.is_uppercase());
     keeps_case && old.written.starts_with('/') && Format::of(file) != Some(Format::Html)
+}
+
+/// True for the path of a page.
+fn is_page(path: &str) -> bool {
+    RepoPath::parse(path).is_ok_and(|path| Format::of(&path).is_some())
 }
 
 /// True for a file name with two words or more before its extension.

@@ -14,7 +14,7 @@ use base::path::RepoPath;
 /// A folder of one language or version. A language without a region is one of the list.
 static EDITION: LazyLock<Regex> = LazyLock::new(|| {
     let languages = include_str!("../languages.txt").split_whitespace().collect::<Vec<_>>().join("|");
-    pattern(&format!(r"^(?:{languages}|[a-z]{{2}}[-_][A-Za-z]{{2,4}}|(?:version-|v)?\d\P{{Alphabetic}}*)$"))
+    pattern(&format!(r"^(?:{languages}|[a-z]{{2}}[-_][A-Za-z]{{2,4}}|(?:version-|v)?\d\P{{Alphabetic}}*(?:\.x)?)$"))
 });
 /// The folder of a translated plugin of Docusaurus, with its instance.
 static PLUGIN: LazyLock<Regex> = LazyLock::new(|| pattern(r"^docusaurus-plugin-content-(docs|blog|pages)(?:-(.+))?$"));

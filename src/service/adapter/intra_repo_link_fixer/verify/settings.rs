@@ -16,6 +16,8 @@ use audit::{
 pub(super) struct Settings {
     /// The folders of the site, below that of its configuration.
     pub(super) folders: Vec<String>,
+    /// The paths at which it shows files of other folders, below that of its configuration.
+    pub(super) mounted: Vec<String>,
     pub(super) rules: Rules,
     /// The reason that it may have other folders, too.
     pub(super) open: Option<&'static str>,
@@ -37,7 +39,7 @@ pub(super) fn read(tool: Tool, path: &str, text: Option<&str>) -> Option<Setting
         Tool::Vitepress => Dialect::Vitepress,
         Tool::Astro => Dialect::Github,
     };
-    let mut settings = Settings { folders: Vec::new(), rules: Rules::of(dialect), open: None };
+    let mut settings = Settings { folders: Vec::new(), mounted: Vec::new(), rules: Rules::of(dialect), open: None };
     let is_read = match tool {
         Tool::Mkdocs | Tool::Mdbook | Tool::Hugo | Tool::HugoOrOther => {
             let value = text.and_then(|text| data(path, text));
@@ -249,12 +251,23 @@ fn hugo(value: &Value, settings: &mut Settings) {
         }
     }
     if let Some(Value::Array(mounts)) = find(value, "module.mounts") {
-        let text = |mount: &Value, name: &str| find(mount, name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |mount: &Value, name: &str| {
+            find(mount, name).and_then(Value::as_str).unwrap_or_default().trim_end_matches('/').to_owned()
+        };
         let content = mounts.iter().filter(|mount| {
             let target = text(mount, "target");
             target == "content" || target.starts_with("content/")
         });
-        settings.folders.extend(content.map(|mount| text(mount, "source")));
+        let content: Vec<_> = content.map(|mount| (text(mount, "source"), text(mount, "target"))).collect();
+        let folders = content.iter().filter(|(_, target)| target == "content").map(|(source, _)| source.as_str());
+        let folders: Vec<&str> = folders.chain(["content"]).collect();
+        for (source, target) in &content {
+            let inner = target.strip_prefix("content/").filter(|_| source != target);
+            let below =
+                inner.into_iter().flat_map(|inner| folders.iter().map(move |folder| format!("{folder}/{inner}")));
+            settings.mounted.extend(below);
+        }
+        settings.folders.extend(content.into_iter().map(|(source, _)| source));
     }
     let rules = &mut settings.rules;
     let parser = "markup.goldmark.parser";
@@ -306,7 +319,7 @@ fn check(members: &[Member], rules: &mut Rules, parts: &[&str], unwanted: &[&str
 fn docusaurus(members: &[Member], settings: &mut Settings) {
     let listed = |name: &str| members.iter().find(|member| split(&member.path).1 == name);
     let is_around = |name: &str| members.iter().any(|member| split(&member.path).0.contains(&name));
-    let Settings { folders, rules, open } = settings;
+    let Settings { folders, rules, open, .. } = settings;
 
     let parts = ["presets", "plugins", "docs", "blog", "pages", "markdown", "anchors", "mdx1Compat"];
     let unwanted = [
@@ -345,7 +358,7 @@ fn docusaurus(members: &[Member], settings: &mut Settings) {
     }
 }
 
-fn vitepress(members: &[Member], Settings { folders, rules, open }: &mut Settings) {
+fn vitepress(members: &[Member], Settings { folders, rules, open, .. }: &mut Settings) {
     check(members, rules, &["markdown"], &["slugify", "anchor", "attrs", "preConfig", "math", "extends", "emoji"]);
     if members.iter().any(|member| member.path == "markdown.config") {
         rules.doubt("`markdown.config` may change headings");

@@ -24,6 +24,8 @@ pub(super) struct Sites {
     /// The rules for anchors by the parameters.
     named: Option<Rules>,
     by_folder: BTreeMap<String, Site>,
+    /// Paths at which a site shows other files.
+    mounted: BTreeSet<String>,
     otherwise: Rules,
     /// The file that puts the rules of other pages in doubt.
     sign: Option<String>,
@@ -51,7 +53,13 @@ impl Sites {
     /// that is not seen puts the other pages in doubt.
     pub(super) fn of(dialect: Dialect, entries: &Entries, texts: Texts<'_>) -> Result<Self, Error> {
         let named = Some(Rules::of(dialect)).filter(|_| dialect != Dialect::Auto);
-        let mut sites = Sites { named, by_folder: BTreeMap::new(), otherwise: Rules::of(Dialect::Auto), sign: None };
+        let mut sites = Sites {
+            named,
+            by_folder: BTreeMap::new(),
+            mounted: BTreeSet::new(),
+            otherwise: Rules::of(Dialect::Auto),
+            sign: None,
+        };
         for name in &entries.files {
             let path = RepoPath::parse(name)?;
             match tool(&path) {
@@ -101,6 +109,8 @@ impl Sites {
         if let Some(why) = found.open {
             self.mark(path, why);
         }
+        let mounted = found.mounted.iter().filter_map(|target| joined(base, target.trim_end_matches('/')));
+        self.mounted.extend(mounted);
         for folder in found.folders.iter().filter_map(|folder| joined(base, folder)) {
             self.add(folder, Site { rules: found.rules.clone(), path: path.to_string() });
         }
@@ -137,6 +147,13 @@ impl Sites {
             let found = found.into_iter().map(|(own, site)| (format!("{folder}{}", &own[base.len()..]), site.clone()));
             self.by_folder.extend(found.collect::<Vec<_>>());
         }
+    }
+
+    /// True for a path at which a site shows another file, or that is below one.
+    pub(super) fn is_mounted(&self, path: &str) -> bool {
+        self.mounted
+            .iter()
+            .any(|place| path.strip_prefix(place.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
     }
 
     fn around<'p>(&self, page: &'p str) -> Option<(&'p str, &Site)> {

@@ -285,7 +285,10 @@ impl<'a> Tree<'a> {
                 .any(|part| self.left_out.contains(part));
         let is_ignored = || RepoPath::parse(path).is_ok_and(|path| self.ignored.cover(&path));
         let parts = path.match_indices('/').map(|(at, _)| &path[..at]).chain([path]);
-        Ok(is_left_out || parts.into_iter().any(|part| self.submodules.contains(part)) || is_ignored())
+        Ok(is_left_out
+            || parts.into_iter().any(|part| self.submodules.contains(part))
+            || self.sites.is_mounted(path)
+            || is_ignored())
     }
 
     fn folder(&self, path: &str) -> Result<Option<Hit>, Error> {
