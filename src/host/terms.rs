@@ -40,7 +40,7 @@ pub(super) struct Terms<'a> {
     pub(super) deadline: Deadline,
 }
 
-/// The rules by which secrets are taken out of what a search looks at: whoever gets its answers must not see them.
+/// The rules that redact texts before a search, so that its answers reveal no secret.
 pub(super) fn redacted<'r>(run: &'r Terms<'_>) -> Option<&'r Rules> {
     (run.origin == Origin::Client).then_some(&*run.rules)
 }

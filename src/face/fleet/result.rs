@@ -16,7 +16,7 @@ use system::{plain_file::LONGEST, store::Store};
 /// The folder of keys of tasks that are done.
 pub(super) const DONE: &str = "done";
 
-/// The most bytes of an object that is no record, patch or report.
+/// The size limit of claims, outcomes and deliveries, in bytes.
 pub(super) const SHORT: u64 = 1 << 20;
 
 /// The folder of keys of claims.

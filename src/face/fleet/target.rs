@@ -31,8 +31,8 @@ const HARMLESS: &[&str] =
 
 /// Makes the address to which git pushes a branch, or from which it removes it.
 ///
-/// `invalid_input` if it is one of this machine at which there is no repository that a stand-in can lead to, and `stale_preimage` if the
-/// branch is checked out there.
+/// `invalid_input` if a path on this machine has no repository that a stand-in can lead to. `stale_preimage` if the branch is checked
+/// out there.
 pub(super) fn address(git: &Git<'_>, url: &str, branch: &str, place: &PrivateFolder) -> Result<String, Error> {
     let parsed = Url::parse(url).ok().filter(|url| url.scheme() == "file");
     let Some(named) = parsed.and_then(|url| url.to_file_path().ok()) else { return Ok(url.to_owned()) };

@@ -38,7 +38,7 @@ pub(crate) struct Reading<'a> {
     /// The policy under which they were made.
     pub(crate) policy: &'a Policy,
     pub(crate) rules: &'a Rules,
-    /// The rules by which secrets were taken out of what searches looked at.
+    /// The rules that redacted the searched texts.
     pub(crate) redacted: Option<&'a Rules>,
 }
 

@@ -31,7 +31,7 @@ pub fn blob_name(content: &[u8], like: &str) -> Option<String> {
     Some(name.to_hex().to_string())
 }
 
-/// The contents of objects by their names; none for one that is missing, that is no content, or that is longer than 8 MiB.
+/// Reads the contents of blobs by their names. A blob that is missing or longer than 8 MiB gives none, and so does another object.
 pub fn contents(
     root: &Path,
     names: &[String],

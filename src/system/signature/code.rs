@@ -1,4 +1,4 @@
-//! Authentication codes: whoever holds a secret key recognises the texts that it has seen before (HMAC-SHA-256).
+//! Message authentication codes (HMAC-SHA-256): the holder of a secret key recognises texts that got a code under it.
 
 use ring::hmac;
 
