@@ -77,19 +77,45 @@ fn a_picture_of_a_name_that_many_have_is_a_candidate() {
     assert_eq!(repaired(&picture("the_example.jpg")), (json!(1), Vec::new()));
 }
 
+/// A link in lower case to a file with capitals tells that the site writes its addresses so.
 #[test]
-fn a_page_at_an_address_in_lower_case_is_a_candidate_only() {
-    let hugo = |name: &str| {
-        let (old, link) = (format!("content/old/{name}.md"), format!("[w](/old/{})\n", name.to_lowercase()));
-        let site = site_with(&[("hugo.toml", "title = 'x'\n"), (&old, "# Where\n"), ("content/a.md", &link)]);
-        site.git(&["mv", "content/old", "content/new"]);
+fn a_page_at_an_address_in_lower_case_follows_its_move() {
+    let hugo_of = |text: &str, old: &str, new: &str, link: &str| {
+        let (old, link) = (format!("content/{old}"), format!("[w]({link})\n"));
+        let site = site_with(&[("hugo.toml", "title = 'x'\n"), (&old, text), ("content/a.md", &link)]);
+        let new = format!("content/{new}");
+        site.write(&new, text);
+        site.git(&["rm", "-q", &old]);
         site.commit();
         let params = json!({"unresolved": "list", "site_root": ["content"], "extensions": ["md"]});
         site.adapt("intra_repo_link_fixer", "apply", "**/*.md", &params).exits(0);
         (String::from_utf8_lossy(&site.read("content/a.md")).into_owned(), site.findings().len())
     };
-    assert_eq!(hugo("where"), ("[w](/new/where)\n".to_owned(), 0));
-    assert_eq!(hugo("Where"), ("[w](/old/where)\n".to_owned(), 1));
+    let hugo = |old: &str, new: &str, link: &str| hugo_of("# Where\n", old, new, link);
+    let follows = |old: &str, new: &str, [link, expected]: [&str; 2]| {
+        assert_eq!(hugo(old, new, link), (format!("[w]({expected})\n"), 0), "{old} {new} {link}");
+    };
+    follows("old/where.md", "new/where.md", ["/old/where", "/new/where"]);
+    follows("old/Where.md", "new/Where.md", ["/old/where", "/new/where"]);
+    follows("old/Where.md", "old/WhereElse.md", ["/old/where/", "/old/whereelse/"]);
+    follows("Old/Where.md", "New/Where.md", ["/old/where/#where", "/new/where/#where"]);
+    let stays = |old: &str, new: &str, link: &str| {
+        assert_eq!(hugo(old, new, link), (format!("[w]({link})\n"), 1), "{old} {new} {link}");
+    };
+    stays("old/where.md", "new/Where.md", "/old/where");
+    stays("old/Where.md", "new/Where.md", "/old/Where");
+    stays("old/Where.md", "new/Where to.md", "/old/where");
+    // It may have the address of before, or another one.
+    for text in ["---\ntitle: x\nslug: where\n---\n", "+++\nurl = '/old/where'\n+++\n", "---\n\"permalink\" : a\n---\n"]
+    {
+        assert_eq!(
+            hugo_of(text, "old/where.md", "new/there.md", "/old/where"),
+            ("[w](/old/where)\n".to_owned(), 1),
+            "{text}"
+        );
+    }
+    let text = "---\ntitle: x\n---\nslug: none\n";
+    assert_eq!(hugo_of(text, "old/where.md", "new/there.md", "/old/where"), ("[w](/new/there)\n".to_owned(), 0));
 }
 
 /// A picture keeps the letters of its name at its address.

@@ -81,6 +81,8 @@ pub(super) struct Page {
     pub(super) anchors: BTreeSet<String>,
     /// The reason that it may have further anchors.
     pub(super) doubt: Option<String>,
+    /// True if it names its own address.
+    pub(super) has_own_address: bool,
     /// The reason to leave the file alone.
     pub(super) skipped: Option<Cow<'static, str>>,
 }
@@ -120,6 +122,20 @@ pub(super) fn destinations<'a>(
         let found: Vec<_> = pieces.map(|piece| (value, piece.clone(), decoded.text[piece].to_owned())).collect();
         found
     })
+}
+
+/// A key of the data at the beginning of a page that gives it an address.
+static OWN_ADDRESS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"(?m)^['"]?(?:permalink|slug|url)['"]?[ \t]*[:=]"#).expect("the pattern is correct"));
+
+/// True if the data at the beginning of a page gives it an address.
+fn has_own_address(text: &str) -> bool {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let data = ["---", "+++"].iter().find_map(|fence| {
+        let rest = text.strip_prefix(fence)?;
+        Some(&rest[..rest.match_indices(fence).find(|(at, _)| rest[..*at].ends_with('\n')).map_or(0, |(at, _)| at)])
+    });
+    data.is_some_and(|data| OWN_ADDRESS.is_match(data))
 }
 
 /// The rules by which a page is read.
@@ -165,6 +181,7 @@ pub(super) fn read(kind: Kind, bytes: &[u8], manner: Manner<'_>, pulse: Pulse<'_
     let text = std::str::from_utf8(bytes).unwrap_or_default();
     if kind != Kind::Html {
         page.includes = includes::included(text);
+        page.has_own_address = has_own_address(text);
         let slug::Anchors { known, doubt } =
             slug::anchors(&without(text, &outline.programs), &outline.headings, scheme);
         page.anchors.extend(known);

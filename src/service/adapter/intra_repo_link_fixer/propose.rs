@@ -104,7 +104,13 @@ fn sites(ctx: &Context<'_>, dialect: Dialect, tree: &Tree, pulse: Pulse<'_>) -> 
 
 fn facts(page: &mut Page, scheme: &Scheme) -> Facts {
     let has_prefix = matches!(scheme.dialect, Dialect::Github | Dialect::Gitlab);
-    Facts { anchors: Some(std::mem::take(&mut page.anchors)), doubt: page.doubt.take(), has_prefix, lines: None }
+    Facts {
+        anchors: Some(std::mem::take(&mut page.anchors)),
+        doubt: page.doubt.take(),
+        has_prefix,
+        lines: None,
+        has_own_address: page.has_own_address,
+    }
 }
 
 /// Lists every entry of the workspace that Git tracks or does not ignore.

@@ -2,6 +2,29 @@
 
 use std::borrow::Cow;
 
+/// Names that many folders have, in lower case and without extension.
+const COMMON: &[&str] = &[
+    "__init__",
+    "_index",
+    "cargo",
+    "changelog",
+    "contributing",
+    "dockerfile",
+    "index",
+    "lib",
+    "main",
+    "makefile",
+    "mod",
+    "package",
+    "pyproject",
+    "readme",
+    "summary",
+    "toc",
+];
+
+/// Names of files whose content is the same in many projects, likewise.
+const LICENCES: &[&str] = &["copying", "licence", "license", "notice"];
+
 /// A destination within the repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reference {
@@ -137,6 +160,21 @@ pub(super) fn is_telling(name: &str) -> bool {
         words.last_mut().into_iter().for_each(|letters| *letters += usize::from(c.is_alphabetic()));
     }
     words.iter().filter(|letters| **letters > 1).count() > 1
+}
+
+/// True for a name that many folders have.
+pub(super) fn is_common(name: &str) -> bool {
+    let stem = stem(name);
+    stem.is_empty() || COMMON.contains(&stem.as_str()) || is_licence(name)
+}
+
+/// True for the path of a file whose content is the same in many projects.
+pub(super) fn is_licence(path: &str) -> bool {
+    LICENCES.contains(&stem(name(path)).as_str())
+}
+
+fn stem(name: &str) -> String {
+    name.split('.').next().unwrap_or_default().to_lowercase()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::{
     near,
     page::{ENDINGS, Kind},
     params::Repair,
-    reference::{Reference, decoded, folder, is_telling, joined, name},
+    reference::{Reference, decoded, folder, is_common, is_licence, is_telling, joined, name},
     resolve::{Break, Page, Rules, Target},
     roots::Roots,
 };
@@ -15,29 +15,6 @@ use base::{
     error::{Code, Error},
     text::counted,
 };
-
-/// Names that many folders have, in lower case and without extension.
-const COMMON: &[&str] = &[
-    "__init__",
-    "_index",
-    "cargo",
-    "changelog",
-    "contributing",
-    "dockerfile",
-    "index",
-    "lib",
-    "main",
-    "makefile",
-    "mod",
-    "package",
-    "pyproject",
-    "readme",
-    "summary",
-    "toc",
-];
-
-/// Names of files whose content is the same in many projects, likewise.
-const LICENCES: &[&str] = &["copying", "licence", "license", "notice"];
 
 /// The largest number of candidates that are listed.
 const MOST_CANDIDATES: usize = 10;
@@ -254,7 +231,7 @@ impl Repairer<'_> {
             match found.as_slice() {
                 [] => {}
                 [target] => {
-                    return match self.uncertain(repair, broken, target) {
+                    return match self.uncertain(repair, broken, target)? {
                         Some(reason) => Ok(Decision::Open(reason, vec![target.entry.clone()])),
                         None => self.whole(repair, broken.reference, target),
                     };
@@ -276,14 +253,14 @@ impl Repairer<'_> {
     }
 
     /// The reason that a single target is not certain.
-    fn uncertain(&self, repair: Repair, broken: Broken<'_>, target: &Target) -> Option<String> {
+    fn uncertain(&self, repair: Repair, broken: Broken<'_>, target: &Target) -> Result<Option<String>, Error> {
         let entry = &target.entry;
         let by = match repair {
             Repair::Name => "name",
             Repair::Content => "content",
             Repair::Moved => "move",
             Repair::Decoded | Repair::Case | Repair::Anchor => {
-                return self.rules.doubt(target, broken.reference.fragment());
+                return Ok(self.rules.doubt(target, broken.reference.fragment()));
             }
         };
         let old = self.rules.places(broken.file, &decoded(broken.reference.path()));
@@ -293,9 +270,9 @@ impl Repairer<'_> {
         };
         let apart = is_apart
             .then(|| format!("only its {by} leads to `{entry}`, in another documentation, language or version"));
-        let is_lowered = broken.reference.is_by_address && (Kind::of(entry).is_some() || !name(entry).contains('.'));
-        let may_differ = (is_lowered && entry.to_lowercase() != *entry)
-            .then(|| format!("it moved to `{entry}`, which its site may have at an address in lower case"));
+        let may_differ =
+            (broken.reference.is_by_address && has_capitals(entry) && !(is_simple(entry) && self.is_lowered(&old)))
+                .then(|| format!("it moved to `{entry}`, which its site may have at an address in lower case"));
         let is_original = (repair == Repair::Name && self.history.originals.contains(broken.file)).then(|| {
             format!("only its name leads to `{entry}`, and its file is as old as the history, which can't tell of earlier moves")
         });
@@ -310,7 +287,23 @@ impl Repairer<'_> {
             })
         };
         let doubt = self.rules.doubt(target, broken.reference.fragment());
-        doubt.or(apart).or(may_differ).or_else(unknown).or_else(hides).or(is_original).or(is_plain)
+        let named = match &target.page {
+            Page::File(page) if broken.reference.is_by_address && Kind::of(page).is_some() => {
+                let has_own = (self.rules.look)(page, false)?.has_own_address;
+                has_own.then(|| format!("it moved to `{entry}`, which names its own address"))
+            }
+            _ => None,
+        };
+        let doubt = doubt.or(apart).or(named).or(may_differ);
+        Ok(doubt.or_else(unknown).or_else(hides).or(is_original).or(is_plain))
+    }
+
+    /// True if a site has the paths of files in lower case: a link was so written to a file whose path had capitals.
+    fn is_lowered(&self, places: &[String]) -> bool {
+        let variants = |place| self.rules.variants(place);
+        let is_lower = |place: &String| place.to_lowercase() == *place;
+        places.iter().all(|place| is_lower(place) && self.history.renamed(&variants(place)).is_empty())
+            && places.iter().any(|place| !self.history.renamed_in_any_case(&variants(place)).is_empty())
     }
 
     fn ambiguous(&self, broken: Broken<'_>, several: &[Target]) -> Decision {
@@ -343,7 +336,7 @@ impl Repairer<'_> {
         }
         match (right.as_slice(), found.as_slice()) {
             ([target], _) | ([], [target]) if !right.is_empty() || !has_page => {
-                Ok(Some(match self.uncertain(Repair::Moved, broken, target) {
+                Ok(Some(match self.uncertain(Repair::Moved, broken, target)? {
                     Some(reason) => Decision::Open(reason, vec![target.entry.clone()]),
                     None => self.whole(Repair::Moved, broken.reference, target)?,
                 }))
@@ -454,7 +447,7 @@ impl Repairer<'_> {
 
     /// The files with the content that was there. A licence tells nothing by it.
     fn with_content(&self, readings: &Readings) -> Vec<Target> {
-        let telling = readings.all().filter(|place| !LICENCES.contains(&stem(name(place)).as_str()));
+        let telling = readings.all().filter(|place| !is_licence(place));
         telling.flat_map(|place| self.led(&self.history.with_content_of(&self.rules.variants(place)))).collect()
     }
 
@@ -533,14 +526,14 @@ impl Readings {
     }
 }
 
-/// True for a name that many folders have.
-fn is_common(name: &str) -> bool {
-    let stem = stem(name);
-    stem.is_empty() || COMMON.contains(&stem.as_str()) || LICENCES.contains(&stem.as_str())
+/// True for the path of a page or folder with capitals, which an address may lack.
+pub(super) fn has_capitals(path: &str) -> bool {
+    (Kind::of(path).is_some() || !name(path).contains('.')) && path.to_lowercase() != path
 }
 
-fn stem(name: &str) -> String {
-    name.split('.').next().unwrap_or_default().to_lowercase()
+/// True for a path that every generator takes for an address but for its case.
+fn is_simple(path: &str) -> bool {
+    path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte))
 }
 
 /// A path, then everything that further decoding of it makes.

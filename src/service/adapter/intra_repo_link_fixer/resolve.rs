@@ -92,6 +92,8 @@ pub(super) struct Facts {
     pub(super) has_prefix: bool,
     /// The number of lines of a text; none if it is not one.
     pub(super) lines: Option<u64>,
+    /// True if a page names its own address.
+    pub(super) has_own_address: bool,
 }
 
 /// Reads the facts of a file; the flag asks for its lines.

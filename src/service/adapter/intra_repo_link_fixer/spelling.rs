@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::{
     page::Link,
+    params::Repair,
     reference::{Reference, decoded, folder, joined, name},
-    repair::Fix,
+    repair::{Fix, How, has_capitals},
     resolve::{Rules, Target},
 };
 use format::{escape::Escape, table::Form, value::Decoded};
@@ -54,7 +55,11 @@ pub(super) fn respelled(rules: &Rules<'_>, (file, bytes): (&str, &[u8]), link: &
     let mut destination = String::new();
     match &fix.target {
         Some(target) => {
-            let url = path(rules, file, (reference, target), place)?;
+            let is_lower = fix.how == How::By(Repair::Moved)
+                && reference.is_by_address
+                && has_capitals(&target.entry)
+                && reference.path().to_lowercase() == reference.path();
+            let url = path(rules, file, (reference, target, is_lower), place)?;
             edits.push(Edit { range: raw(0..reference.path().len()), text: place.escaped(&url) });
             destination.push_str(&url);
         }
@@ -77,7 +82,12 @@ pub(super) fn respelled(rules: &Rules<'_>, (file, bytes): (&str, &[u8]), link: &
 }
 
 /// The first spelling of the path that leads to the target, in the style of the old one.
-fn path(rules: &Rules<'_>, file: &str, (old, target): (&Reference, &Target), place: Place) -> Option<String> {
+fn path(
+    rules: &Rules<'_>,
+    file: &str,
+    (old, target, is_lower): (&Reference, &Target, bool),
+    place: Place,
+) -> Option<String> {
     let old_path = decoded(old.path());
     let mut spellings = Vec::new();
     for end in endings(rules, &old_path, target) {
@@ -93,11 +103,14 @@ fn path(rules: &Rules<'_>, file: &str, (old, target): (&Reference, &Target), pla
             spellings.push(relative(file, &end, old_path.starts_with("./")));
         }
     }
+    if is_lower {
+        spellings.iter_mut().for_each(|spelling| *spelling = spelling.to_lowercase());
+    }
     spellings.retain(|spelling| spelling.starts_with('/') == old_path.starts_with('/'));
     let mut urls = spellings.iter().map(|spelling| place.encoded(spelling, encodes_letters(old.path()), "#?"));
     let is_local = |url: &str| Reference::parse(url, !rules.params.site_root.is_empty()).is_some();
     // The new path leads there from the file, also where its site reads it from another address.
-    urls.find(|url| rules.target(file, (url, false)).as_ref() == Some(target) && is_local(url))
+    urls.find(|url| rules.target(file, (url, is_lower)).as_ref() == Some(target) && is_local(url))
 }
 
 /// The target's path as links may end in it: as the old one did, then in full.

@@ -66,6 +66,7 @@ impl<'a> Case<'a> {
                 doubt: page.and_then(|page| page.doubt.clone()),
                 has_prefix: matches!(sites.scheme(path).dialect, Dialect::Github | Dialect::Gitlab),
                 lines: Some(self.files[path].lines().count() as u64),
+                has_own_address: page.is_some_and(|page| page.has_own_address),
             }))
         };
         let roots = Roots::new(&tree, &params.site_root, &|path| self.files.get(path).map(|text| (*text).to_owned()));

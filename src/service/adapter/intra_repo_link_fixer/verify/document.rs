@@ -20,6 +20,8 @@ pub(super) struct Document {
     pub(super) is_open: bool,
     /// The names of files whose text it takes.
     pub(super) includes: BTreeSet<String>,
+    /// True if the data at its beginning may give it an address of its own.
+    pub(super) has_address: bool,
     /// The reason to leave it alone, if any.
     pub(super) doubt: Option<&'static str>,
 }

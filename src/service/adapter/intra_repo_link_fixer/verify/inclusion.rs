@@ -1,4 +1,4 @@
-//! Texts that a page takes from other files, by the directives of generators.
+//! Texts that a page takes from other files, by the directives of generators, and the address that it gives itself.
 
 use std::collections::BTreeSet;
 
@@ -30,6 +30,14 @@ pub(super) fn names(text: &str) -> BTreeSet<String> {
     let blocks = marks.chunks_exact(2).flat_map(|ends| &lines[ends[0] + 1..ends[1]]).copied();
     let directives = lines.iter().filter_map(|line| directive(line).or_else(|| import(line)));
     blocks.chain(directives).flat_map(pages).collect()
+}
+
+/// True if the data at the beginning of a page has a key by which a generator gives it an address.
+pub(super) fn has_address(text: &str) -> bool {
+    let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim_end);
+    let Some(fence) = lines.next().filter(|line| ["---", "+++"].contains(line)) else { return false };
+    let keys = lines.take_while(|line| *line != fence).filter_map(|line| line.split([':', '=']).next());
+    keys.map(|key| key.trim_end().trim_matches(['\'', '"'])).any(|key| ["permalink", "slug", "url"].contains(&key))
 }
 
 /// The rest of a line behind the beginning of its first directive.

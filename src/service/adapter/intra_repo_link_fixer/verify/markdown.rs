@@ -42,6 +42,7 @@ pub(super) fn read(bytes: &[u8], manner: Manner<'_>) -> Result<Document, Error> 
     };
     document.read(&block::listed(&manner.rules.signs, source), &BTreeSet::new(), manner)?;
     document.includes = inclusion::names(source);
+    document.has_address = inclusion::has_address(source);
     document.is_open |= !document.includes.is_empty();
     if matches!(manner.rules.dialect, Dialect::Github | Dialect::Gitlab) {
         document.anchors.extend(raw_heading::in_html(source).iter().map(|text| slug(manner.rules, text)));
@@ -66,6 +67,7 @@ pub(super) fn read_mdx(bytes: &[u8], manner: Manner<'_>) -> Result<Document, Err
     document.page(page, bytes, 1, Some);
     document.doubt = masked.doubt.or(document.doubt);
     document.includes = inclusion::names(source);
+    document.has_address = inclusion::has_address(source);
     document.is_open |= masked.may_have_more || masked.doubt.is_some() || !document.includes.is_empty();
     Ok(document)
 }

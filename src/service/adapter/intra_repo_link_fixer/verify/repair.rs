@@ -134,7 +134,11 @@ impl Reasons {
         };
         // Where the path stays, it may be that of a page that another one stands in for.
         let hit = if old.paths == new.paths { tree.hit_or_stand_in(&new)? } else { tree.hit(&new)? };
-        let hit = hit.filter(|hit| hit.sight != Sight::Elsewhere);
+        let by_url = || match tree.is_of_url(changed.file, changed.new, &new) {
+            true => tree.hit_of_url(changed.file, &new),
+            false => Ok(None),
+        };
+        let hit = hit.map_or_else(by_url, |hit| Ok(Some(hit)))?.filter(|hit| hit.sight != Sight::Elsewhere);
         let Some(hit) = hit else { return Ok(Err("its new target does not exist".to_owned())) };
         if is_chosen(tree.params, &old, &new, &hit) {
             return Ok(Ok(Kind::Chosen));
@@ -156,7 +160,8 @@ impl Reasons {
         Ok(match (tree.judge(changed.file, changed.old, When::Before)?, anchor) {
             (Judged::NoAnchor(before), Some(kind)) if before == hit => Ok(kind),
             (Judged::NoAnchor(_), _)
-                if tree.is_of_url(changed.file, changed.old, &old) && !may_follow(changed.file, &old, &hit) =>
+                if tree.is_of_url(changed.file, changed.old, &old)
+                    && !self.may_follow(tree, changed.file, [&old, &new], &hit)? =>
             {
                 Err("its site reads it from the URL of the page".to_owned())
             }
@@ -166,7 +171,8 @@ impl Reasons {
             (Judged::NoAnchor(_), _) => Err("its target was right".to_owned()),
             (Judged::NoTarget, _) => {
                 let is_of_url = tree.is_of_url(changed.file, changed.old, &old);
-                self.path(tree, (changed.file, &old, is_of_url), &hit)?.map(Kind::Of)
+                let may_move = !is_of_url || self.may_follow(tree, changed.file, [&old, &new], &hit)?;
+                self.path(tree, (changed.file, &old, is_of_url), (&hit, may_move))?.map(Kind::Of)
             }
             (Judged::External | Judged::Unknown | Judged::Right(_) | Judged::Unsure(_), _) => {
                 Err("it was not broken".to_owned())
@@ -233,16 +239,14 @@ impl Reasons {
         &self,
         tree: &Tree<'_>,
         (file, old, is_of_url): (&RepoPath, &Local, bool),
-        hit: &Hit,
+        (hit, may_move): (&Hit, bool),
     ) -> Result<Result<Repair, String>, Error> {
         let texts = [vec![old.written.clone()], decodings(&old.written)].concat();
         let here: Vec<String> = texts.iter().flat_map(|text| below(tree, file, text)).collect();
         let again: Vec<String> = texts[1..].iter().flat_map(|text| below(tree, file, text)).collect();
         for repair in [Repair::Decoded, Repair::Case, Repair::Moved, Repair::Content] {
             let mut ends = match repair {
-                _ if !tree.params.repairs(repair)
-                    || (is_of_url && (repair != Repair::Moved || !may_follow(file, old, hit))) =>
-                {
+                _ if !tree.params.repairs(repair) || (is_of_url && (repair != Repair::Moved || !may_move)) => {
                     continue;
                 }
                 Repair::Decoded => at(tree, again.iter())?,
@@ -344,6 +348,29 @@ impl Reasons {
         self.at_origins(file, texts).iter().filter_map(|place| at_origin(tree, place, is_folder).transpose()).collect()
     }
 
+    /// True if a move of a file tells the new target of a link that a site resolves against the URL of its page.
+    fn may_follow(&self, tree: &Tree<'_>, file: &RepoPath, [old, new]: [&Local; 2], hit: &Hit) -> Result<bool, Error> {
+        if let Some(page) = hit.page.as_ref().filter(|page| is_page(page))
+            && tree.with_anchors(page, When::After, |document| document.has_address)? == Some(true)
+        {
+            return Ok(false);
+        }
+        // A page has its URL in lower case.
+        let is_other = last(&hit.path).contains('.') && !is_page(&hit.path);
+        let keeps_case = is_other || hit.path.chars().all(|c| !c.is_uppercase());
+        let is_told = keeps_case || (is_url(&hit.path) && self.are_lower(tree, [old, new]));
+        Ok(is_told && old.written.starts_with('/') && Format::of(file) != Some(Format::Html))
+    }
+
+    /// True if a link in lower case led to a moved path with capitals, and the new one is in lower case as well.
+    fn are_lower(&self, tree: &Tree<'_>, [old, new]: [&Local; 2]) -> bool {
+        let spelled = || old.paths.iter().map(|path| tree.spellings(path));
+        let is_lower = |text: &String| text.chars().all(|c| !c.is_uppercase());
+        let is_exact = spelled().any(|all| first(&self.moved, &all).is_some());
+        let had_capitals = spelled().any(|all| is_lower(&all[0]) && first(&self.folded, &all).is_some());
+        is_lower(&old.written) && is_lower(&new.written) && had_capitals && !is_exact
+    }
+
     /// True for a file that Git does not ignore, or a folder with such files.
     fn is_known(&self, path: &str) -> bool {
         path.is_empty() || self.cased.get(&path.to_lowercase()).is_some_and(|paths| paths.contains(path))
@@ -434,17 +461,14 @@ impl Reasons {
     }
 }
 
-/// True if a move of a file tells the new target of a link that a site resolves against the URL of its page.
-fn may_follow(file: &RepoPath, old: &Local, hit: &Hit) -> bool {
-    // A page has its URL in lower case.
-    let is_other = last(&hit.path).contains('.') && !is_page(&hit.path);
-    let keeps_case = is_other || hit.path.chars().all(|c| !c.is_uppercase());
-    keeps_case && old.written.starts_with('/') && Format::of(file) != Some(Format::Html)
-}
-
 /// True for the path of a page.
 fn is_page(path: &str) -> bool {
     RepoPath::parse(path).is_ok_and(|path| Format::of(&path).is_some())
+}
+
+/// True for a path of letters, digits and signs that stand for themselves in a URL.
+fn is_url(path: &str) -> bool {
+    path.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_'))
 }
 
 /// True for a file name with two words or more before its extension.

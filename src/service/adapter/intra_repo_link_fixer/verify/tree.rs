@@ -174,7 +174,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The target of a link by the URL of its page: a folder named after the page, unless it is an index.
-    fn hit_of_url(&self, file: &RepoPath, local: &Local) -> Result<Option<Hit>, Error> {
+    pub(super) fn hit_of_url(&self, file: &RepoPath, local: &Local) -> Result<Option<Hit>, Error> {
         let (stem, _) = file.as_str().rsplit_once('.').unwrap_or((file.as_str(), ""));
         let (above, last) = stem.rsplit_once('/').unwrap_or(("", stem));
         let own = if ["index", "_index", "README"].contains(&last) { above } else { stem };
