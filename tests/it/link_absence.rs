@@ -40,6 +40,47 @@ fn unknown(site: &Site, links: &[&str], params: &Value) {
     assert!(site.tree() == before);
 }
 
+/// As in Git, ignore files have no effect on a tracked file.
+#[test]
+fn a_tracked_page_below_an_ignore_rule_is_repaired() {
+    let site = site("[x](api/b.md)\n", &[(".gitignore", "api/\n/late.md\n")]);
+    site.write("api/b.md", "[x](old.md)\n");
+    site.write("api/old.md", "# Old\n");
+    site.git(&["add", "-f", "api/b.md", "api/old.md"]);
+    site.git(&["commit", "-q", "-m", "x"]);
+    site.git(&["mv", "api/old.md", "api/new.md"]);
+    site.git(&["commit", "-q", "-m", "x"]);
+    for name in ["late.md", "api/late.md"] {
+        site.write(name, "[x](old.md)\n");
+    }
+    let (output, findings) = repaired(&site, &json!({"extensions": ["md"]}), 0);
+    assert_eq!((output["baseline"]["links_broken"].as_u64(), findings.len()), (Some(1), 0), "{output:#} {findings:?}");
+    assert_eq!(output["baseline"]["files_scanned"], 3, "{output:#}");
+    assert_eq!(site.read("api/b.md"), b"[x](new.md)\n");
+    for name in ["late.md", "api/late.md"] {
+        assert_eq!(site.read(name), b"[x](old.md)\n", "{name} is not tracked");
+    }
+    site.nrv(&["rollback", "last"]).exits(0);
+    assert_eq!(site.read("api/b.md"), b"[x](old.md)\n");
+    // A page of that folder moved itself, so that its links begin elsewhere.
+    site.write("api/in/x", "");
+    site.git(&["mv", "api/b.md", "api/in/b.md"]);
+    site.git(&["commit", "-q", "-m", "x"]);
+    site.write("api/in/c.md", "[x](old.md)\n");
+    site.git(&["add", "-f", "api/in/c.md"]);
+    site.git(&["commit", "-q", "-m", "x"]);
+    let (output, findings) = repaired(&site, &none(), 0);
+    assert_eq!(
+        (site.read("api/in/b.md"), site.read("api/in/c.md")),
+        (b"[x](../new.md)\n".to_vec(), b"[x](old.md)\n".to_vec())
+    );
+    assert_eq!(output["baseline"]["links_unknown"], 1, "{findings:?}");
+    // A removed one is no longer there.
+    site.git(&["rm", "-q", "-f", "api/in/b.md"]);
+    let (output, _) = repaired(&site, &json!({"unresolved": "list"}), 0);
+    assert_eq!(output["baseline"]["files_scanned"], 3, "{output:#}");
+}
+
 fn none() -> Value {
     json!({})
 }

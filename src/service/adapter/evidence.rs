@@ -9,7 +9,7 @@ use std::{
 use super::{
     Context,
     contract::{BaselineRecord, Counts, Failure, FileHash, ManifestRecord},
-    covered, record_files,
+    listing, record_files,
 };
 use base::{
     change::{ChangeSet, Entry, Stamp},
@@ -270,17 +270,16 @@ impl<'a> Evidence<'a> {
         let domain = Globs::parse(&self.looks_at)?;
         let target = self.baseline.input.target.globs(ctx.view)?;
         let listing = ctx.view.list(&target, ctx.threads)?;
-        let mut covered = covered::files(ctx, (&target, &domain), &listing.paths);
+        let mut expected: BTreeSet<&str> = self.baseline.files.iter().map(|file| file.path.as_str()).collect();
+        let skipped = || self.baseline.skipped.iter().map(|skipped| skipped.path.as_str());
+        expected.extend(skipped());
+        let mut covered = listing::covered(ctx, (&target, &domain), &listing.paths);
         // Older records do not name them.
-        covered
-            .retain(|path| !ctx.is_later || self.baseline.skipped.iter().any(|skipped| skipped.path == path.as_str()));
+        covered.retain(|path| !ctx.is_later || expected.contains(path.as_str()));
         let owned = |path: &&RepoPath| domain.matches(path);
         let mut found: BTreeSet<&str> = listing.paths.iter().filter(owned).map(RepoPath::as_str).collect();
         found.extend(listing.unnameable.iter().map(String::as_str));
         found.extend(covered.iter().map(RepoPath::as_str));
-        let mut expected: BTreeSet<&str> = self.baseline.files.iter().map(|file| file.path.as_str()).collect();
-        let skipped = || self.baseline.skipped.iter().map(|skipped| skipped.path.as_str());
-        expected.extend(skipped());
         let left_alone = skipped().filter(|path| found.contains(path)).count() as u64;
         let domain_files = listing.paths.iter().filter(owned).count();
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(Found {

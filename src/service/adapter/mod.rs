@@ -19,7 +19,7 @@ pub mod verify;
 
 mod adapters;
 mod context;
-mod covered;
+mod listing;
 mod record_files;
 
 #[cfg(test)]

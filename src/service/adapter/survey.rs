@@ -11,8 +11,8 @@ use serde_json::json;
 use super::{
     Context, Work,
     contract::{Baseline, Counts, FileHash, Finding, Invocation, Proposal, SKIPPED, Setting, Skipped},
-    covered,
     deadline::Deadline,
+    listing,
 };
 use base::{
     change::{Change, ChangeSet, Stamp},
@@ -124,9 +124,8 @@ pub fn survey<T: Send>(
 ) -> Result<Survey<T>, Error> {
     let deadline = Deadline::begin(input, "looking at the files");
     let globs = input.target.globs(ctx.view)?;
-    let listing = ctx.view.list(&globs, ctx.threads)?;
     let looked_at = Globs::parse(looks_at)?;
-    let covered = covered::files(ctx, (&globs, &looked_at), &listing.paths);
+    let listing = listing::list(ctx, &globs, &looked_at)?;
     let (paths, others): (Vec<_>, Vec<_>) = listing.paths.into_iter().partition(|path| looked_at.matches(path));
     let raised = format!("`constraints.max_files`, and `max_files` of `[adapters.{}]` in `nrv.toml`,", input.tool);
     let limit = ("`constraints.max_files` or the policy", raised.as_str());
@@ -144,8 +143,6 @@ pub fn survey<T: Send>(
     for (path, result) in paths.into_iter().zip(results) {
         survey.add(path, result?);
     }
-    let reason = || "an ignore file covers it, though Git tracks it".to_owned();
-    survey.skipped.extend(covered.into_iter().map(|path| Skipped { path: path.to_string(), reason: reason() }));
     let nameless = listing.unnameable.into_iter();
     survey.skipped.extend(nameless.map(|path| Skipped { path, reason: "its name is not UTF-8".to_owned() }));
     survey.skipped.sort_by(|a, b| a.path.cmp(&b.path));

@@ -153,16 +153,6 @@ fn a_clone_that_shares_objects_is_verified() {
     assert_eq!(String::from_utf8_lossy(&clone.read("shared/docs/a.md")), "[b](b.md)\n");
 }
 
-#[test]
-fn tracked_pages_that_an_ignore_file_covers_are_named() {
-    let site = site_with(&[("api/a.md", "[b](B.md)\n"), ("b.md", "# B\n")]);
-    site.write(".gitignore", "api/\n");
-    site.commit();
-    let ran = site.adapt("intra_repo_link_fixer", "apply", "**/*.md", &json!({"unresolved": "list"}));
-    let output: serde_json::Value = serde_json::from_str(&ran.exits(0).stdout).expect("it is JSON");
-    assert_eq!(output["baseline"]["files_skipped"], json!(1));
-}
-
 /// A version that is cut from a documentation is no move of its pages.
 #[test]
 fn a_link_of_a_cut_version_stays_in_it() {

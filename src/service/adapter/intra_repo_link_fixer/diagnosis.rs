@@ -33,6 +33,7 @@ pub(super) fn defects(rules: &Rules<'_>, (file, page): (&str, &Page), pulse: Pul
         }
         let reference = &link.reference;
         let target = rules.target(file, (reference.path(), reference.is_by_address));
+        let target = target.filter(|target| !rules.has_left(file, reference.path(), target));
         let why = match &target {
             Some(target) if rules.doubt(target, reference.fragment()).is_some() => Some(Break::Unknown),
             Some(target) => rules.fragment(reference, target)?.or(rules.is_ignored(target).then_some(Break::Ignored)),

@@ -64,6 +64,11 @@ impl History {
         paths.iter().find_map(|path| self.folded.get(&path.to_lowercase())).cloned().unwrap_or_default()
     }
 
+    /// True if Git tracked a file at a path, which moved from there.
+    pub(super) fn has_moved(&self, path: &str) -> bool {
+        self.renames.contains_key(path)
+    }
+
     /// The files that were at the first known one of some paths, before another took it.
     pub(super) fn replaced(&self, paths: &[String]) -> BTreeSet<String> {
         paths.iter().find_map(|path| self.replaced.get(path)).cloned().unwrap_or_default()

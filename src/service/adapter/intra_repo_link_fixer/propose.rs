@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use super::{
@@ -10,6 +10,7 @@ use super::{
     history::History,
     page::{self, Kind, Manner, Page},
     params::{Dialect, Params},
+    reference::{folder, joined},
     repair::{Broken, Decision, Fix, How, Repairer},
     resolve::{Break, Facts, Rules},
     rewrite::{self, Original},
@@ -76,7 +77,17 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
     let look = |path: &str, lines: bool| facts.look(path, lines);
     let on_disk = |path: &str| on_disk(ctx, path);
     let ignored = ctx.view.workspace().ignore_files();
+    let history = OnceLock::new();
+    let known = || history.get_or_init(|| history_of(ctx));
     let covers = |path: &str| RepoPath::parse(path).is_ok_and(|path| ignored.cover(&path));
+    let has_moved = |path: &str| known().as_ref().is_ok_and(|history| history.has_moved(path));
+    let led = |file: &str, path: &str| {
+        known().as_ref().is_ok_and(|history| {
+            let earlier = history.earlier(file).filter(|earlier| Roots::are_of_one_version(file, earlier));
+            let mut places = earlier.filter_map(|earlier| joined(folder(earlier), path));
+            !path.starts_with('/') && places.any(|place| tree.has_file(&place) || history.has_moved(&place))
+        })
+    };
     let earlier = |path: &str, names: &[String]| facts.earlier(path, names);
     let rules = Rules {
         tree: &tree,
@@ -85,9 +96,11 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
         look: &look,
         on_disk: &on_disk,
         covers: &covers,
+        has_moved: &has_moved,
+        led: &led,
         earlier: &earlier,
     };
-    let fixer = Fixer { ctx, deadline, rules };
+    let fixer = Fixer { ctx, deadline, rules, history: &known };
     let mut results = fixer.results(&survey.files)?;
     results.settings = sites.settings(survey.files.iter().map(|file| file.path.as_str()));
     survey.propose(results)
@@ -100,6 +113,19 @@ fn sites(ctx: &Context<'_>, dialect: Dialect, tree: &Tree, pulse: Pulse<'_>) -> 
         Ok(content.and_then(|content| String::from_utf8(content.into_bytes()).ok()))
     };
     Sites::of(dialect, tree, &read, pulse)
+}
+
+/// Reads the history of the workspace.
+fn history_of(ctx: &Context<'_>) -> Result<History, Error> {
+    let renames = (ctx.renames)()?;
+    let mut history = History::default();
+    history.remark = renames.remark;
+    history.originals = renames.originals.into_iter().map(|path| path.to_string()).collect();
+    history.versions = renames.versions.into_iter().map(|(path, names)| (path.to_string(), names)).collect();
+    for renamed in renames.renamed {
+        history.add(&renamed.from, &renamed.to, renamed.trace);
+    }
+    Ok(history)
 }
 
 fn facts(page: &mut Page, scheme: &Scheme) -> Facts {
@@ -205,6 +231,7 @@ struct Fixer<'a> {
     ctx: &'a Context<'a>,
     deadline: Deadline,
     rules: Rules<'a>,
+    history: &'a (dyn Fn() -> &'a Result<History, Error> + Sync),
 }
 
 /// The broken links of a file after their repair.
@@ -227,8 +254,9 @@ impl Fixer<'_> {
         });
         let defects = defects.into_iter().collect::<Result<Vec<_>, _>>()?;
         let needs_history = defects.iter().flatten().any(|defect| defect.why.is_break());
-        let history = if needs_history { self.history()? } else { History::default() };
-        let repairer = Repairer { rules: self.rules, history: &history };
+        let history =
+            if needs_history { (self.history)().as_ref().map_err(Clone::clone)? } else { &History::default() };
+        let repairer = Repairer { rules: self.rules, history };
         repairer.check_choices()?;
         let defective: Vec<(&File, &Vec<Defect>)> =
             files.iter().zip(&defects).filter(|(_, defects)| !defects.is_empty()).collect();
@@ -248,18 +276,6 @@ impl Fixer<'_> {
         results.changed = Counts::from(ways);
         results.changed.insert("repairs".to_owned(), total.ways.values().sum());
         Ok(results)
-    }
-
-    fn history(&self) -> Result<History, Error> {
-        let renames = (self.ctx.renames)()?;
-        let mut history = History::default();
-        history.remark = renames.remark;
-        history.originals = renames.originals.into_iter().map(|path| path.to_string()).collect();
-        history.versions = renames.versions.into_iter().map(|(path, names)| (path.to_string(), names)).collect();
-        for renamed in renames.renamed {
-            history.add(&renamed.from, &renamed.to, renamed.trace);
-        }
-        Ok(history)
     }
 
     /// Repairs the links of a file that can be. One that may be broken is repaired as well, and is told only if it is.

@@ -105,6 +105,12 @@ pub(super) type OnDisk<'a> = &'a (dyn Fn(&str) -> Option<bool> + Sync);
 /// True if an ignore file covers a missing path.
 pub(super) type Covers<'a> = &'a (dyn Fn(&str) -> bool + Sync);
 
+/// True if Git tracked a file at a path, which moved from there.
+pub(super) type HasMoved<'a> = &'a (dyn Fn(&str) -> bool + Sync);
+
+/// True if a path led to a known file from a place that a file had before.
+pub(super) type Led<'a> = &'a (dyn Fn(&str, &str) -> bool + Sync);
+
 /// Reads the anchors that a page had in contents of these names, for those that can be read.
 pub(super) type Earlier<'a> = &'a (dyn Fn(&str, &[String]) -> Result<Arc<Vec<BTreeSet<String>>>, Error> + Sync);
 
@@ -117,6 +123,8 @@ pub(super) struct Rules<'a> {
     pub(super) look: Look<'a>,
     pub(super) on_disk: OnDisk<'a>,
     pub(super) covers: Covers<'a>,
+    pub(super) has_moved: HasMoved<'a>,
+    pub(super) led: Led<'a>,
     pub(super) earlier: Earlier<'a>,
 }
 
@@ -209,7 +217,8 @@ impl Rules<'_> {
             let entry = all.find(|path| self.lacks(path).is_some())?.to_owned();
             Some(Target { entry, page: Page::Absent })
         };
-        exact().or_else(otherwise).or_else(absent)
+        let has_moved = || self.tree.may_lack(place).is_none() && (self.covers)(place) && (self.has_moved)(place);
+        exact().or_else(otherwise).or_else(|| if has_moved() { None } else { absent() })
     }
 
     /// The reason that a path, where nothing is, may exist in another copy of the tree.
@@ -225,6 +234,11 @@ impl Rules<'_> {
         let fronts = || self.fronts(entry).into_iter().filter(|_| fragment.is_some_and(|it| !it.is_empty()));
         let mut places = std::iter::once(entry.clone()).chain(fronts()).filter(|_| *page == Page::Absent);
         places.find_map(|place| Some(format!("`{place}` may exist in another copy: {}", self.lacks(&place)?)))
+    }
+
+    /// True for a missing target that an ignore file covers, if the path led elsewhere before its file moved.
+    pub(super) fn has_left(&self, file: &str, path: &str, target: &Target) -> bool {
+        target.page == Page::Absent && self.tree.may_lack(&target.entry).is_none() && (self.led)(file, &decoded(path))
     }
 
     /// True if Git ignores a target, or does not know it.

@@ -77,6 +77,8 @@ impl<'a> Case<'a> {
             look: &look,
             on_disk: &|path| (path == "ignored.txt").then_some(false),
             covers: &|path| path.starts_with("made/"),
+            has_moved: &|_| false,
+            led: &|_, _| false,
             earlier: &|_, _| Ok(Arc::default()),
         };
         rules.check().unwrap();

@@ -88,11 +88,11 @@ impl Kind {
 impl Reasons {
     /// Lists the workspace, and reads the renames of its history.
     pub(super) fn new(tree: &Tree<'_>) -> Result<Self, Error> {
-        let renames = (tree.ctx.renames)()?;
+        let renames = tree.renames()?;
         let mut reasons = Reasons {
-            remark: renames.remark,
-            versions: renames.versions,
-            originals: renames.originals,
+            remark: renames.remark.clone(),
+            versions: renames.versions.clone(),
+            originals: renames.originals.clone(),
             ..Reasons::default()
         };
         let note = |ends: &mut Ends, key: &str, end: &str| {

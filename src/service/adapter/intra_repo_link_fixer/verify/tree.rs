@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 use super::{
@@ -16,7 +16,10 @@ use super::{
 };
 use crate::Context;
 use base::{error::Error, path::RepoPath};
-use system::workspace::{IgnoreFiles, Kind};
+use system::{
+    git::{Renames, Trace},
+    workspace::{IgnoreFiles, Kind},
+};
 
 /// File names that stand for their folder if the parameters name none.
 const INDEXES: &[&str] = &["README.md", "index.md", "_index.md", "index.html"];
@@ -103,6 +106,8 @@ pub(super) struct Tree<'a> {
     ignored: IgnoreFiles,
     /// The folders of sites, each with its configuration.
     configured: BTreeMap<String, (Tool, String)>,
+    /// The renames of the history, once they are asked for.
+    renames: OnceLock<Result<Renames, Error>>,
     kinds: Mutex<BTreeMap<String, Option<Kind>>>,
     others: Mutex<BTreeMap<String, Option<Document>>>,
 }
@@ -119,7 +124,7 @@ impl<'a> Tree<'a> {
         let ignored = ctx.view.workspace().ignore_files();
         let Entries { files: paths, links, left_out, submodules } = entries;
         let entries = paths.into_iter().chain(links).collect();
-        let (kinds, others) = (Mutex::default(), Mutex::default());
+        let (kinds, others, renames) = (Mutex::default(), Mutex::default(), OnceLock::new());
         let (skipped, included) = (BTreeSet::new(), BTreeSet::new());
         Tree {
             ctx,
@@ -134,6 +139,7 @@ impl<'a> Tree<'a> {
             submodules,
             ignored,
             configured,
+            renames,
             kinds,
             others,
         }
@@ -146,7 +152,7 @@ impl<'a> Tree<'a> {
             None if self.is_of_url(file, found, &local) => self.hit_of_url(file, &local)?,
             hit => hit,
         };
-        let Some(hit) = hit else { return Ok(Judged::NoTarget) };
+        let Some(hit) = hit.filter(|hit| !self.has_left(file, &local, hit)) else { return Ok(Judged::NoTarget) };
         let has_anchor = local.anchor.as_ref().is_some_and(|anchor| !anchor.is_empty());
         if hit.sight == Sight::Elsewhere || hit.sight == Sight::PageElsewhere && has_anchor {
             return Ok(Judged::Unknown);
@@ -258,6 +264,9 @@ impl<'a> Tree<'a> {
                 return Ok(Some(file(path.clone(), kind == Kind::Link)));
             }
         }
+        if self.has_left_ignored(path) {
+            return Ok(None);
+        }
         for path in std::iter::once(path).chain(extended.iter().map(String::as_str)) {
             if self.is_elsewhere(path)? {
                 return Ok(Some(Hit { path: path.to_owned(), page: None, sight: Sight::Elsewhere }));
@@ -277,18 +286,51 @@ impl<'a> Tree<'a> {
         if path.is_empty() || self.kind(path)?.is_some() {
             return Ok(false);
         }
-        let is_left_out = has_below(&self.left_out, path)
-            || path
-                .match_indices('/')
-                .map(|(at, _)| &path[..at])
-                .chain([path])
-                .any(|part| self.left_out.contains(part));
-        let is_ignored = || RepoPath::parse(path).is_ok_and(|path| self.ignored.cover(&path));
-        let parts = path.match_indices('/').map(|(at, _)| &path[..at]).chain([path]);
-        Ok(is_left_out
-            || parts.into_iter().any(|part| self.submodules.contains(part))
+        Ok(self.is_left_out(path) || self.is_ignored(path))
+    }
+
+    fn is_ignored(&self, path: &str) -> bool {
+        RepoPath::parse(path).is_ok_and(|path| self.ignored.cover(&path))
+    }
+
+    /// True for a path below an ignore rule from which a tracked file moved.
+    fn has_left_ignored(&self, path: &str) -> bool {
+        !path.is_empty() && !self.is_left_out(path) && self.is_ignored(path) && self.has_moved(path)
+    }
+
+    /// True for a path that this checkout left out, in a submodule, or at which a site shows other files.
+    fn is_left_out(&self, path: &str) -> bool {
+        let mut parts = path.match_indices('/').map(|(at, _)| &path[..at]).chain([path]);
+        has_below(&self.left_out, path)
+            || parts.any(|part| self.left_out.contains(part) || self.submodules.contains(part))
             || self.sites.is_mounted(path)
-            || is_ignored())
+    }
+
+    /// True for a missing target that an ignore file covers, if the link led to a known file before its own file moved.
+    fn has_left(&self, file: &RepoPath, local: &Local, hit: &Hit) -> bool {
+        if hit.sight != Sight::Elsewhere || self.is_left_out(&hit.path) || local.written.starts_with('/') {
+            return false;
+        }
+        let renamed = self.renames().map_or(&[][..], |renames| &renames.renamed);
+        let origins = renamed.iter().filter(|it| it.to == *file && matches!(it.trace, Trace::Rename | Trace::Replaced));
+        let mut origins = origins.filter(|it| root::versions(&it.from).eq(root::versions(file)));
+        origins.any(|it| {
+            let folder = it.from.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
+            let place = joined(folder, &local.written);
+            place.is_some_and(|place| self.entries.contains(&place) || self.has_moved(&place))
+        })
+    }
+
+    /// True if Git tracked a file at a path, which moved from there.
+    fn has_moved(&self, path: &str) -> bool {
+        let renamed = self.renames().map_or(&[][..], |renames| &renames.renamed);
+        let same = renamed[renamed.partition_point(|it| *it.from < *path)..].iter().take_while(|it| *it.from == *path);
+        same.into_iter().any(|it| it.trace == Trace::Rename)
+    }
+
+    /// Reads the renames of the history, once.
+    pub(super) fn renames(&self) -> Result<&Renames, Error> {
+        self.renames.get_or_init(|| (self.ctx.renames)()).as_ref().map_err(Clone::clone)
     }
 
     fn folder(&self, path: &str) -> Result<Option<Hit>, Error> {
