@@ -406,3 +406,85 @@ fn a_folder_that_is_thrown_away_has_a_guard_of_its_own_unless_a_link_leads_back(
         assert!(hits(line).iter().any(|hit| hit.rule.starts_with("guard.")), "{line}");
     }
 }
+
+#[test]
+fn substitutions_run_wherever_a_shell_expands_words() {
+    all_object(&[
+        "x[$(rm -rf src)]=1",
+        "x[y[0]]=1 rm -rf src",
+        "x[\"$(rm -rf src)\"]+=a",
+        "case x in $(rm -rf src)) ;; esac",
+        "case x in a|\"`rm -rf src`\") ;; esac",
+        "echo \"${x:-'$(rm -rf src)'}\"",
+        "echo \"${x:-$'$(rm -rf src)'}\"",
+        "cat <<E\n${x:-'$(rm -rf src)'}\nE\n",
+        "echo ${x:-<(rm -rf src)}",
+        "echo $(( ' $(rm -rf src) ' ))",
+        "(( x = '$(rm -rf src)' ))",
+        "echo $[ $(rm -rf src) ]",
+        "[[ -n --x=<(rm -rf src) ]]",
+        "make --x=<(rm -rf src)",
+        "echo ${ rm -rf src; }",
+        "echo ${| rm -rf src; }",
+        "echo \"$\\\n(rm -rf src)\"",
+        "cat <<E\n$\\\n(rm -rf src)\nE\n",
+    ]);
+    none_objects(&[
+        "echo ${x:-'$(rm -rf src)'}",
+        "echo \"${x%'$(rm -rf src)'}\"",
+        "echo \"${x//'$(rm -rf src)'/}\"",
+        "echo \"a$[1 + 2]\" '$[' \"[^$[]\"",
+        "x[1 + 2]=a; x['a b']=c; x[y[0]]=1",
+    ]);
+}
+
+#[test]
+fn a_here_document_ends_where_a_shell_ends_it() {
+    all_object(&[
+        "cat <<E\nE\\\n\nrm -rf src\n",
+        "cat <<E\\\nF\nEF\nrm -rf src\n",
+        "cat <<\"E\\\nF\"\nEF\nrm -rf src\n",
+        "cat <<$'E'\nE\nrm -rf src\n",
+        "cat <<$\"E\"\nE\nrm -rf src\n",
+        "cat <<E'F'\"G\"\\H\nEFGH\nrm -rf src\n",
+        "cat <<''\n\nrm -rf src\n",
+        "cat <<$x\n$x\nrm -rf src\n",
+        "cat <<E $(\nrm -rf src\n)\nE\n",
+        "cat <<E <<'F'\n$(rm -rf src)\nE\nF\n",
+    ]);
+    none_objects(&[
+        "cat <<E\na\\\nE\nrm -rf src\nE\n",
+        "cat <<'E\\\nF'\nEF\nrm -rf src\n",
+        "cat <<E $(\necho\n)\nrm -rf src\nE\n",
+        "cat <<\\E\n$(rm -rf src)\nE\n",
+    ]);
+}
+
+#[test]
+fn a_program_is_found_behind_every_prefix() {
+    all_object(&[
+        "a=1 [[ x && rm -rf src ]]",
+        "> f [[ x && rm -rf src ]]",
+        ">! rm -rf src",
+        "2>&-rm -rf src",
+        "<& -rm -rf src",
+        "{fd}> f rm -rf src",
+        "x=<(true) rm -rf src",
+        "time -- rm -rf src",
+        "time -p\trm -rf src",
+        "!\\\n rm -rf src",
+        "coproc X while rm -rf src; do :; done",
+        "function f (rm -rf src); f",
+        "$'rm\\0x' -rf src",
+        "$'\\x{72}m' -rf src",
+    ]);
+    none_objects(&[
+        "[[ x && rm ]] && echo a",
+        "echo a >! b",
+        "exec {fd}> f",
+        "echo a >&-",
+        "coproc X { echo; }",
+        "coproc if true; then echo; fi",
+        "function f () ( echo )",
+    ]);
+}

@@ -198,6 +198,7 @@ impl Walk<'_> {
     fn simple(&mut self, simple: &Simple, ctx: Context<'_>) {
         let guise = self.guise;
         for assignment in &simple.assignments {
+            self.substitutions(&assignment.index, ctx);
             assignment.values.iter().for_each(|word| self.substitutions(word, ctx));
             // `CDPATH=/ cd etc`: assignments before a command hold for that one.
             if simple.words.is_empty() || assignment.is_list || assignment.name == "CDPATH" {

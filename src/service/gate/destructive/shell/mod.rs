@@ -3,9 +3,11 @@
 //! Bash, with the few different spellings of zsh and ksh. Nothing is expanded or run here. The parser reads its text once,
 //! descends at most [`DEPTH`] levels, and reports unknown syntax with a reason.
 
+mod assignment;
 mod byte_set;
 mod expansion;
 mod parser;
+mod redirection;
 mod word;
 
 use std::{cell::OnceCell, rc::Rc};
@@ -65,6 +67,8 @@ pub(super) struct Assignment {
     pub(super) is_list: bool,
     /// True for `+=`.
     pub(super) appends: bool,
+    /// The text in brackets.
+    pub(super) index: Word,
     /// The place in a list, if it is a number.
     pub(super) place: Option<usize>,
 }

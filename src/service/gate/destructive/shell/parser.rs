@@ -6,19 +6,22 @@ use std::{
 };
 
 use super::{
-    Assignment, Body, DEPTH, Direction, Pipeline, Redirect, Script, Simple, Stage, Word,
+    Body, DEPTH, Part, Pipeline, Redirect, Script, Simple, Stage, Word,
     byte_set::{Bytes, bytes},
 };
 
 /// Words that end a list where a command could begin.
 const CLOSERS: &[&str] = &["then", "else", "elif", "fi", "do", "done", "esac", "}"];
 
+/// Words that begin a compound command.
+const COMPOUNDS: &[&str] = &["{", "[[", "if", "while", "until", "for", "select", "case"];
+
 /// Commands of the shell whose arguments may be lists: `declare -a x=(…)`.
 const DECLARES: &[&str] = &["declare", "export", "local", "readonly", "typeset"];
 
 /// The first bytes of a keyword, and of one that closes a list.
 const STARTS: Bytes = bytes(b"!{}cdefistuw");
-const ENDS: Bytes = bytes(b" \t\r\n;&|<>()");
+pub(super) const ENDS: Bytes = bytes(b" \t\r\n;&|<>()");
 
 /// Reads one text from left to right.
 pub(super) struct Parser<'a> {
@@ -28,20 +31,20 @@ pub(super) struct Parser<'a> {
     pub(super) depth: u32,
     /// True if the last construct ended with its own keyword, so that no separator must follow: `fi done`, `} done`.
     closed: bool,
-    pending: Vec<Pending>,
+    pub(super) pending: Vec<Pending>,
     /// The bytes that may still be read more than once, by this parser and those for texts inside its text.
     again: Rc<Cell<usize>>,
 }
 
 /// A here-document whose text is still to come.
-struct Pending {
-    delimiter: String,
-    literal: bool,
-    tabs: bool,
-    text: Rc<OnceCell<Word>>,
+pub(super) struct Pending {
+    pub(super) delimiter: String,
+    pub(super) literal: bool,
+    pub(super) tabs: bool,
+    pub(super) text: Rc<OnceCell<Word>>,
 }
 
-type Parsed<T> = Result<T, &'static str>;
+pub(super) type Parsed<T> = Result<T, &'static str>;
 
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str) -> Self {
@@ -56,7 +59,7 @@ impl<'a> Parser<'a> {
         Ok(Parser { text, bytes: text.as_bytes(), at: 0, depth: self.depth, closed: false, pending: Vec::new(), again })
     }
 
-    fn spend(&self, bytes: usize) -> Parsed<()> {
+    pub(super) fn spend(&self, bytes: usize) -> Parsed<()> {
         self.again.set(self.again.get().checked_sub(bytes).ok_or("it is nested too deeply")?);
         Ok(())
     }
@@ -121,7 +124,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Blanks and line ends, with the here-documents that begin there.
-    fn lines(&mut self) -> Parsed<()> {
+    pub(super) fn lines(&mut self) -> Parsed<()> {
         loop {
             self.blanks();
             if self.peek() != Some(b'\n') {
@@ -129,34 +132,6 @@ impl<'a> Parser<'a> {
             }
             self.newline()?;
         }
-    }
-
-    pub(super) fn newline(&mut self) -> Parsed<()> {
-        self.at += 1;
-        for pending in std::mem::take(&mut self.pending) {
-            let start = self.at;
-            let mut end = self.bytes.len();
-            while self.at < self.bytes.len() {
-                let rest = &self.bytes[self.at..];
-                let length = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
-                let line = &self.text[self.at..self.at + length];
-                let line = if pending.tabs { line.trim_start_matches('\t') } else { line };
-                let here = self.at;
-                self.at = (self.at + length + 1).min(self.bytes.len());
-                if line.trim_end_matches('\r') == pending.delimiter {
-                    end = here;
-                    break;
-                }
-            }
-            let text = &self.text[start..end.max(start)];
-            let word = match pending.literal {
-                true => Word::literal(text),
-                false => self.deeper(|parser| parser.inner(text)?.here_document())?,
-            };
-            // Each is filled once: pending ones were taken off the list.
-            let _ = pending.text.set(word);
-        }
-        Ok(())
     }
 
     /// Commands until something closes the list.
@@ -189,15 +164,20 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The next unquoted word, without consuming it.
+    /// The next unquoted word if it may be a keyword, without consuming it.
     fn keyword(&self) -> &'a str {
+        let is_likely = self.peek().is_some_and(|first| STARTS[usize::from(first)]);
+        if is_likely { self.upcoming() } else { "" }
+    }
+
+    /// The beginning of the next word.
+    fn upcoming(&self) -> &'a str {
         let rest = &self.bytes[self.at..];
-        if !rest.first().is_some_and(|first| STARTS[usize::from(*first)]) {
-            return "";
-        }
         let ends = |byte: &u8| ENDS[usize::from(*byte)];
         let length = rest.iter().take(9).position(ends).unwrap_or(rest.len().min(9));
-        self.text.get(self.at..self.at + length).unwrap_or_default()
+        let word = self.text.get(self.at..self.at + length).unwrap_or_default();
+        // The line may go on after it.
+        word.strip_suffix('\\').filter(|_| rest.get(length) == Some(&b'\n')).unwrap_or(word)
     }
 
     fn closer(&self) -> bool {
@@ -217,14 +197,14 @@ impl<'a> Parser<'a> {
         let mut pipeline = Pipeline::default();
         loop {
             self.blanks();
-            while matches!(self.keyword(), "!" | "time" | "coproc") {
-                let named = self.keyword() == "coproc";
-                self.at += self.keyword().len();
+            while let keyword @ ("!" | "time" | "coproc") = self.keyword() {
+                self.at += keyword.len();
                 self.blanks();
-                if named {
+                if keyword == "coproc" {
                     self.coprocess_name();
                 }
-                if self.take("-p ") {
+                while keyword == "time" && matches!(self.upcoming(), "-p" | "--") {
+                    self.at += "-p".len();
                     self.blanks();
                 }
             }
@@ -251,9 +231,12 @@ impl<'a> Parser<'a> {
     fn coprocess_name(&mut self) {
         let rest = &self.bytes[self.at..];
         let name = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
-        let blank = rest[name..].iter().take_while(|byte| **byte == b' ').count();
-        if name > 0 && blank > 0 && matches!(rest.get(name + blank), Some(b'{' | b'(')) {
-            self.at += name + blank;
+        let before = self.at;
+        self.at += name;
+        self.blanks();
+        let is_compound = self.peek() == Some(b'(') || COMPOUNDS.contains(&self.upcoming());
+        if name == 0 || !is_compound || COMPOUNDS.contains(&&self.text[before..before + name]) {
+            self.at = before;
         }
     }
 
@@ -277,9 +260,14 @@ impl<'a> Parser<'a> {
                 self.blanks();
                 let name = self.word()?.bare().map(str::to_owned).ok_or("a function has no name")?;
                 self.blanks();
-                if self.take("(") {
+                let before = self.at;
+                let is_empty = self.take("(") && {
                     self.blanks();
-                    self.close(")")?;
+                    self.take(")")
+                };
+                // In `function f ( … )` they hold the body.
+                if !is_empty {
+                    self.at = before;
                 }
                 self.function(name)?
             }
@@ -407,15 +395,19 @@ impl<'a> Parser<'a> {
                 return Ok(script);
             }
             self.take("(");
+            let mut patterns = Vec::new();
             loop {
                 self.blanks();
-                self.word()?;
+                patterns.push(self.word()?);
                 self.blanks();
                 if !self.take("|") {
                     break;
                 }
             }
             self.close(")")?;
+            if patterns.iter().any(|pattern| !matches!(pattern.parts.as_slice(), [Part::Text { .. }])) {
+                script.pipelines.extend(holder(patterns).pipelines);
+            }
             script.pipelines.extend(self.list()?.pipelines);
             if !(self.take(";;&") || self.take(";;") || self.take(";&")) && self.keyword() != "esac" {
                 return Err("`case` has no `esac`");
@@ -457,7 +449,7 @@ impl<'a> Parser<'a> {
                     };
                     return self.ended(body, redirects);
                 }
-                Some(byte) if test && b"()<>&|".contains(&byte) => self.at += 1,
+                Some(byte) if test && b"()<>&|".contains(&byte) && !self.ahead_of_process() => self.at += 1,
                 Some(b'\n') if test => self.newline()?,
                 Some(b'(') => return Err("a parenthesis stands where none may"),
                 None | Some(b';' | b'&' | b'|' | b'\n' | b')') => break,
@@ -474,7 +466,9 @@ impl<'a> Parser<'a> {
                         break;
                     }
                     let word = self.word()?;
-                    test = (test || simple.words.is_empty() && word.bare() == Some("[[")) && word.bare() != Some("]]");
+                    // Behind anything else it is a program of that name.
+                    let is_first = simple.words.is_empty() && simple.assignments.is_empty() && redirects.is_empty();
+                    test = (test || is_first && word.bare() == Some("[[")) && word.bare() != Some("]]");
                     tested |= test;
                     if simple.words.is_empty() {
                         simple.words.reserve_exact(8);
@@ -488,102 +482,6 @@ impl<'a> Parser<'a> {
         }
         self.closed = tested;
         Ok(Stage { body: Body::Simple(simple), redirects })
-    }
-
-    /// True if `NAME=(` or `NAME+=(` is next.
-    fn ahead_of_list(&self) -> bool {
-        let rest = &self.bytes[self.at..];
-        let name = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
-        name > 0 && (rest[name..].starts_with(b"=(") || rest[name..].starts_with(b"+=("))
-    }
-
-    /// `NAME=`, `NAME+=`, `NAME[…]=`, with a value or a list in parentheses.
-    fn assignment(&mut self, simple: &mut Simple) -> Parsed<bool> {
-        let rest = &self.bytes[self.at..];
-        let name = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
-        if name == 0 || rest[0].is_ascii_digit() {
-            return Ok(false);
-        }
-        let (mut end, mut place) = (name, None);
-        if rest.get(end) == Some(&b'[') {
-            let Some(close) = rest.iter().take(end + 200).position(|byte| *byte == b']') else { return Ok(false) };
-            place = self.text.get(self.at + end + 1..self.at + close).and_then(|place| place.parse().ok());
-            end = close + 1;
-        }
-        let appends = rest.get(end) == Some(&b'+');
-        end += usize::from(appends);
-        if rest.get(end) != Some(&b'=') {
-            return Ok(false);
-        }
-        let name = self.text[self.at..self.at + name].to_owned();
-        let mut assignment = Assignment { name, appends, place, ..Assignment::default() };
-        self.at += end + 1;
-        if self.take("(") {
-            assignment.is_list = true;
-            loop {
-                self.lines()?;
-                if self.take(")") {
-                    simple.assignments.push(assignment);
-                    return Ok(true);
-                }
-                assignment.values.push(self.word()?);
-            }
-        }
-        let ends = |byte: u8| ENDS[usize::from(byte)];
-        let word = if self.peek().is_none_or(ends) { Word::default() } else { self.word()? };
-        assignment.values.push(word);
-        simple.assignments.push(assignment);
-        Ok(true)
-    }
-
-    /// One redirection, if one is next.
-    fn redirect(&mut self, redirects: &mut Vec<Redirect>) -> Parsed<bool> {
-        let rest = &self.bytes[self.at..];
-        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let after = &rest[digits..];
-        let both = digits == 0 && after.starts_with(b"&>");
-        if !both && !matches!(after.first(), Some(b'<' | b'>')) || after.starts_with(b"<(") || after.starts_with(b">(")
-        {
-            return Ok(false);
-        }
-        self.at += digits + usize::from(both);
-        if self.ahead("<<") && !self.ahead("<<<") {
-            self.here(redirects)?;
-            return Ok(true);
-        }
-        let kinds = [
-            ("<<<", Direction::Text),
-            (">>", Direction::Append),
-            (">&", Direction::Duplicate),
-            ("<&", Direction::Duplicate),
-            (">|", Direction::Write),
-            ("<>", Direction::Write),
-            (">!", Direction::Write),
-            (">", Direction::Write),
-            ("<", Direction::Read),
-        ];
-        let kind = kinds.into_iter().find(|(text, _)| self.take(text)).map_or(Direction::Read, |(_, kind)| kind);
-        self.blanks();
-        let target = self.word()?;
-        let number = target.bare().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'));
-        let kind = if kind == Direction::Duplicate && !number { Direction::Write } else { kind };
-        redirects.push(Redirect { kind, target });
-        Ok(true)
-    }
-
-    fn here(&mut self, redirects: &mut Vec<Redirect>) -> Parsed<()> {
-        self.at += 2;
-        let tabs = self.take("-");
-        self.blanks();
-        let start = self.at;
-        self.word()?;
-        let source = &self.text[start..self.at];
-        let literal = source.contains(['\'', '"', '\\']);
-        let delimiter = source.replace(['\'', '"', '\\'], "");
-        let text = Rc::new(OnceCell::new());
-        self.pending.push(Pending { delimiter, literal, tabs, text: Rc::clone(&text) });
-        redirects.push(Redirect { kind: Direction::Here(text), target: Word::default() });
-        Ok(())
     }
 }
 

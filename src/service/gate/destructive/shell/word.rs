@@ -1,16 +1,17 @@
 //! Words: quoting, and the parts that a shell would replace.
 
-use super::{
-    Operator, Part, Word,
-    byte_set::{Bytes, bytes},
-    parser::Parser,
-};
+use memchr::memchr;
 
-type Parsed<T> = Result<T, &'static str>;
+use super::{
+    Operator, Part, Script, Word,
+    byte_set::{Bytes, bytes},
+    parser::{Parsed, Parser},
+};
 
 /// The bytes that end plain text in a word, in double quotes, and in `${…}`.
 const WORD: Bytes = bytes(b" \t\r\n;&|<>()'\"\\$`\x0b\x0c");
 const QUOTED: Bytes = bytes(b"\"\\$`");
+const INDEX: Bytes = bytes(b"[]'\"\\$`");
 const PARAMETER: Bytes = bytes(b" \t\r\n;&|<>()'\"\\$`}\x0b\x0c");
 
 /// Collects the parts of a word; neighbouring text of one kind becomes one part.
@@ -42,16 +43,8 @@ impl Parser<'_> {
         while let Some(byte) = self.peek() {
             match byte {
                 b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c | b';' | b'&' | b'|' | b')' => break,
-                b'<' | b'>' => match self.at == start && self.bytes.get(self.at + 1) == Some(&b'(') {
-                    true => {
-                        self.at += 2;
-                        let script = self.deeper(Self::list)?;
-                        self.close(")")?;
-                        let raw = self.text[start..self.at].to_owned();
-                        builder.parts.push(Part::Process { script, raw });
-                    }
-                    false => break,
-                },
+                b'<' | b'>' if self.ahead_of_process() => self.process(&mut builder)?,
+                b'<' | b'>' => break,
                 b'(' => {
                     let before = self.at.checked_sub(1).filter(|at| *at >= start).map(|at| self.bytes[at]);
                     match before {
@@ -64,6 +57,22 @@ impl Parser<'_> {
             }
         }
         if self.at == start { Err("a word is missing") } else { Ok(Word { parts: builder.parts }) }
+    }
+
+    /// True if `<(` or `>(` is next.
+    pub(super) fn ahead_of_process(&self) -> bool {
+        self.ahead("<(") || self.ahead(">(")
+    }
+
+    /// `<(…)` or `>(…)`.
+    fn process(&mut self, builder: &mut Builder) -> Parsed<()> {
+        let start = self.at;
+        self.at += 2;
+        let script = self.substituted()?;
+        self.close(")")?;
+        let raw = self.text[start..self.at].to_owned();
+        builder.parts.push(Part::Process { script, raw });
+        Ok(())
     }
 
     /// Parentheses inside a word: a pattern, or a list of values.
@@ -199,7 +208,9 @@ impl Parser<'_> {
                 None => return Err("a quote is not closed"),
                 Some(b'\'') => {
                     self.at += 1;
-                    return Ok(String::from_utf8_lossy(&bytes).into_owned());
+                    // A NUL byte ends the string.
+                    let length = memchr(0, &bytes).unwrap_or(bytes.len());
+                    return Ok(String::from_utf8_lossy(&bytes[..length]).into_owned());
                 }
                 Some(b'\\') => {
                     self.at += 1;
@@ -211,6 +222,15 @@ impl Parser<'_> {
                 }
             }
         }
+    }
+
+    /// A list of commands inside a word. Here-documents from before it begin after the line that holds its end.
+    fn substituted(&mut self) -> Parsed<Script> {
+        let outer = std::mem::take(&mut self.pending);
+        let script = self.deeper(Self::list)?;
+        let inner = std::mem::replace(&mut self.pending, outer);
+        self.pending.extend(inner);
+        Ok(script)
     }
 
     fn escape(&mut self, bytes: &mut Vec<u8>) {
@@ -231,10 +251,14 @@ impl Parser<'_> {
             b'a' | b'b' | b'f' | b'v' => return bytes.push(b' '),
             _ => return bytes.push(byte),
         };
-        let digits = self.bytes[self.at..].iter().take(most);
+        let in_braces = byte == b'x' && self.take("{");
+        let digits = self.bytes[self.at..].iter().take(if in_braces { 8 } else { most });
         let count = digits.take_while(|byte| char::from(**byte).is_digit(radix)).count();
         let number = u32::from_str_radix(&self.text[self.at..self.at + count], radix).unwrap_or_default();
         self.at += count;
+        if in_braces {
+            self.take("}");
+        }
         match byte {
             b'u' | b'U' => {
                 let character = char::from_u32(number).unwrap_or('\u{fffd}');
@@ -247,24 +271,42 @@ impl Parser<'_> {
     /// An expansion that begins with `$`.
     fn dollar(&mut self, builder: &mut Builder, quoted: bool) -> Parsed<()> {
         let start = self.at;
-        if self.take("$((") {
+        self.at += 1;
+        while self.take("\\\n") {}
+        let inside = self.at;
+        if self.take("((") {
             if let Ok(word) = self.arithmetic() {
                 builder.parts.push(Part::Arithmetic(word));
                 return Ok(());
             }
-            self.again(start)?;
+            self.again(inside)?;
         }
-        if self.take("$(") {
-            let script = self.deeper(Self::list)?;
+        if self.take("(") {
+            let script = self.substituted()?;
             self.close(")")?;
             let raw = self.text[start..self.at].to_owned();
             builder.parts.push(Part::Command { script, raw, quoted });
-        } else if self.take("${") {
-            let (name, operator) = self.deeper(Self::parameter)?;
+        } else if self.ahead("[") {
+            match self.index() {
+                Ok(word) => builder.parts.push(Part::Arithmetic(word)),
+                Err(_) => {
+                    self.spend(self.at - inside)?;
+                    self.at = inside;
+                    builder.text("$", quoted);
+                }
+            }
+        } else if self.take("{") && matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'|')) {
+            self.take("|");
+            let script = self.substituted()?;
+            self.close("}")?;
+            let raw = self.text[start..self.at].to_owned();
+            builder.parts.push(Part::Command { script, raw, quoted });
+        } else if self.at > inside {
+            let (name, operator) = self.deeper(|parser| parser.parameter(quoted))?;
             let raw = self.text[start..self.at].to_owned();
             builder.parts.push(Part::Variable { name, operator, raw, quoted });
         } else {
-            let rest = &self.bytes[start + 1..];
+            let rest = &self.bytes[inside..];
             let length = match rest.first() {
                 Some(byte) if byte.is_ascii_alphabetic() || *byte == b'_' => {
                     rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count()
@@ -272,13 +314,13 @@ impl Parser<'_> {
                 Some(byte) if byte.is_ascii_digit() || b"@*#?$!-".contains(byte) => 1,
                 _ => 0,
             };
-            self.at = start + 1 + length;
+            self.at = inside + length;
             match length {
                 0 => builder.text("$", quoted),
                 _ => builder.parts.push(Part::Variable {
-                    name: self.text[start + 1..self.at].to_owned(),
+                    name: self.text[inside..self.at].to_owned(),
                     operator: Operator::Plain,
-                    raw: self.text[start..self.at].to_owned(),
+                    raw: format!("${}", &self.text[inside..self.at]),
                     quoted,
                 }),
             }
@@ -287,7 +329,7 @@ impl Parser<'_> {
     }
 
     /// The inside of `${…}` after its opening, and the closing brace.
-    fn parameter(&mut self) -> Parsed<(String, Operator)> {
+    fn parameter(&mut self, quoted: bool) -> Parsed<(String, Operator)> {
         let rest = &self.bytes[self.at..];
         let mut length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
         if length == 0 && rest.first().is_some_and(|byte| b"@*#?$!-".contains(byte)) {
@@ -304,13 +346,21 @@ impl Parser<'_> {
         }
         let signs = [":-", ":=", ":+", "-", "=", "+"];
         let sign = signs.into_iter().find(|sign| self.take(sign)).unwrap_or_default();
+        // Between double quotes only patterns know other quotes.
+        let is_literal = quoted && (!sign.is_empty() || !self.peek().is_some_and(|byte| b"#%/^,".contains(&byte)));
         let mut builder = Builder::default();
         loop {
             match self.peek() {
                 None => return Err("something is opened and not closed"),
                 Some(b'}') => break,
+                Some(b'<' | b'>') if !quoted && self.ahead_of_process() => self.process(&mut builder)?,
+                Some(b'$') if is_literal => self.dollar(&mut builder, true)?,
                 Some(b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')' | 0x0b | 0x0c) => {
                     builder.text(&self.text[self.at..=self.at], false);
+                    self.at += 1;
+                }
+                Some(b'\'') if is_literal => {
+                    builder.text("'", true);
                     self.at += 1;
                 }
                 Some(b'\'' | b'"' | b'\\' | b'$' | b'`') => self.piece(&mut builder)?,
@@ -331,9 +381,15 @@ impl Parser<'_> {
     /// The inside of `((…))` after its opening, and the closing parentheses.
     pub(super) fn arithmetic(&mut self) -> Parsed<Word> {
         self.deeper(|parser| {
-            let (mut builder, mut open) = (Builder::default(), 0_usize);
+            let (mut builder, mut open, mut in_quotes) = (Builder::default(), 0_usize, false);
             loop {
                 match parser.peek() {
+                    // They hide parentheses, but no substitutions.
+                    Some(b'\'') => {
+                        in_quotes = !in_quotes;
+                        parser.at += 1;
+                    }
+                    Some(b'(' | b')') if in_quotes => parser.at += 1,
                     None => return Err("something is opened and not closed"),
                     Some(b')') if open == 0 => {
                         parser.close("))")?;
@@ -343,11 +399,34 @@ impl Parser<'_> {
                         open = if byte == b'(' { open + 1 } else { open - 1 };
                         parser.at += 1;
                     }
-                    Some(b'$' | b'`' | b'"' | b'\'' | b'\\') => parser.piece(&mut builder)?,
+                    Some(b'$') => parser.dollar(&mut builder, true)?,
+                    Some(b'`' | b'"' | b'\\') => parser.piece(&mut builder)?,
                     Some(_) => parser.at += 1,
                 }
             }
         })
+    }
+
+    /// `[…]` after a name.
+    pub(super) fn index(&mut self) -> Parsed<Word> {
+        let (mut builder, mut open) = (Builder::default(), 0_usize);
+        loop {
+            match self.peek() {
+                None => return Err("something is opened and not closed"),
+                Some(byte @ (b'[' | b']')) => {
+                    self.at += 1;
+                    open = if byte == b'[' { open + 1 } else { open - 1 };
+                    if open == 0 {
+                        return Ok(Word { parts: builder.parts });
+                    }
+                    if open > 1 || byte == b']' {
+                        builder.text(if byte == b'[' { "[" } else { "]" }, false);
+                    }
+                }
+                Some(b'\'' | b'"' | b'\\' | b'$' | b'`') => self.piece(&mut builder)?,
+                Some(_) => self.plain(&mut builder, &INDEX, false),
+            }
+        }
     }
 
     fn backticks(&mut self, builder: &mut Builder, quoted: bool) -> Parsed<()> {
