@@ -107,6 +107,7 @@ const RUNS: &[&str] = &[
     "os.execute",
     "sh(",
     "pty.",
+    "breakpoint(",
     "shell-command",
 ];
 
@@ -130,7 +131,7 @@ impl Language {
     pub(super) fn valued(self) -> &'static [&'static str] {
         match self {
             Language::Python => &["-c", "-m", "-W", "-X"],
-            Language::Node => &["-e", "-p", "--eval", "--print", "-r", "--require", "-pe"],
+            Language::Node => &["-e", "-p", "--eval", "--print", "-r", "--require", "--import", "--loader", "-pe"],
             Language::Perl => &["-e", "-E", "-M", "-I"],
             Language::Ruby => &["-e", "-r", "-I", "-C"],
             Language::Php => &["-r", "-d", "-B", "-R", "-E", "-f"],

@@ -13,7 +13,7 @@ use super::{
 const LISTED: (usize, usize) = (256, 4096);
 
 /// The number of values up to which the body of a loop is examined for each.
-const EACH: usize = 8;
+pub(super) const EACH: usize = 8;
 
 impl Walk<'_> {
     /// Runs `inner` without effect on the folder of later commands.
@@ -114,7 +114,7 @@ impl Walk<'_> {
     }
 
     /// Keeps a list, unless it is unusually large.
-    fn keep(&mut self, name: &str, values: Vec<String>) {
+    pub(super) fn keep(&mut self, name: &str, values: Vec<String>) {
         let bytes: usize = values.iter().map(String::len).sum();
         if values.len() > LISTED.0 || bytes > LISTED.1 {
             self.lists.remove(name);
@@ -128,6 +128,12 @@ impl Walk<'_> {
         if assignment.is_list || assignment.place.is_some() || assignment.appends && self.lists.contains_key(name) {
             let mut values = Vec::new();
             assignment.values.iter().for_each(|word| expand(word, self, &mut values));
+            // `([k]=one [l]=two)`
+            for value in values.iter_mut().filter(|value| value.starts_with('[')) {
+                if let Some((_, told)) = value.split_once("]=") {
+                    *value = told.to_owned();
+                }
+            }
             let mut list = self.lists.remove(name).unwrap_or_default();
             match assignment.place.filter(|_| !assignment.is_list) {
                 Some(at) if at < LISTED.0 => {
@@ -141,20 +147,26 @@ impl Walk<'_> {
             self.variables.insert(name.to_owned(), Value::Text(first));
             return self.keep(name, list);
         }
-        let Some(word) = assignment.values.first() else { return };
-        self.lists.remove(name);
-        if let Some(Value::Text(before)) = self.variables.get(name).filter(|_| assignment.appends) {
-            let value = format!("{before}{}", joined(word, self));
-            self.variables.insert(name.to_owned(), Value::Text(value));
-            return;
+        if !assignment.values.is_empty() {
+            let value = self.value_of(assignment);
+            self.lists.remove(name);
+            self.variables.insert(name.to_owned(), value);
         }
-        let value = match word.parts.as_slice() {
+    }
+
+    /// The value of an assignment without a list.
+    pub(super) fn value_of(&self, assignment: &Assignment) -> Value {
+        let name = assignment.name.as_str();
+        let Some(word) = assignment.values.first() else { return Value::Text(String::new()) };
+        if let Some(Value::Text(before)) = self.variables.get(name).filter(|_| assignment.appends) {
+            return Value::Text(format!("{before}{}", joined(word, self)));
+        }
+        match word.parts.as_slice() {
             [Part::Command { script, .. }] => self.printed_by(script),
             [Part::Variable { name, operator: Operator::Plain, .. }] if self.variables.contains_key(name) => {
                 self.variables[name].clone()
             }
             _ => Value::Text(joined(word, self)),
-        };
-        self.variables.insert(name.to_owned(), value);
+        }
     }
 }

@@ -11,6 +11,7 @@
 mod acts;
 mod arguments;
 mod brought;
+mod builtins;
 mod check;
 #[cfg(test)]
 mod class_tests;
@@ -43,12 +44,15 @@ mod run;
 mod script;
 mod sed;
 mod shell;
+#[cfg(test)]
+mod shell_tests;
 mod source;
 mod sql;
 #[cfg(test)]
 mod tests;
 mod trial;
 mod value;
+mod variables;
 mod walk;
 mod wrapper;
 mod written;

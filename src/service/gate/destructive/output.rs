@@ -3,7 +3,7 @@
 use super::{
     command::program,
     printed::{fetches, text_of},
-    shell::{Body, Direction, Part, Redirect, Script, Stage, Values, expand, joined},
+    shell::{self, Body, Direction, Part, Redirect, Script, Stage, Values, expand, joined},
     value::Value,
     walk::Walk,
 };
@@ -13,6 +13,7 @@ const LOOKS: u32 = 4;
 
 impl Values for Walk<'_> {
     fn variable(&self, name: &str) -> Option<&str> {
+        let name = self.references.get(name).map_or(name, String::as_str);
         match self.variables.get(name) {
             Some(Value::Text(text)) => Some(text),
             None if name == "IFS" => Some(" "),
@@ -111,6 +112,10 @@ impl Walk<'_> {
             Body::Simple(_) => {
                 let argv = self.words(stage);
                 let name = argv.first().map(|first| program(first)).unwrap_or_default();
+                let files = argv.get(1..).filter(|files| &*name == "cat" && !files.is_empty());
+                if let Some(shown) = files.and_then(|files| self.shown(files)) {
+                    return shown;
+                }
                 match text_of(&name, argv.get(1..).unwrap_or_default(), input) {
                     Some(text) => Value::Text(text),
                     None => Value::Output { fetched: fetched || argv.iter().any(|word| fetches(&program(word))) },
@@ -123,5 +128,28 @@ impl Walk<'_> {
             },
             Body::Loop { .. } | Body::Function { .. } => Value::Output { fetched },
         }
+    }
+
+    /// The contents of a file that the line has written or fetched, or the output of `<(…)`.
+    pub(super) fn content(&self, path: &str) -> Option<Value> {
+        if let Some(inner) = path.strip_prefix("<(").and_then(|rest| rest.strip_suffix(')')) {
+            return Some(
+                shell::parse(inner).map_or(Value::Output { fetched: false }, |script| self.printed_by(&script)),
+            );
+        }
+        let bare = path.trim_start_matches("./");
+        self.files.get(path).or_else(|| self.files.get(bare)).or_else(|| self.files.get(&format!("./{bare}"))).cloned()
+    }
+
+    /// The contents of files, one after another; none if one of them is unknown.
+    fn shown(&self, paths: &[String]) -> Option<Value> {
+        let mut all = String::new();
+        for path in paths {
+            match self.content(path)? {
+                Value::Text(text) => all.push_str(&text),
+                output @ Value::Output { .. } => return Some(output),
+            }
+        }
+        Some(Value::Text(all))
     }
 }

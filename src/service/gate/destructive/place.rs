@@ -309,6 +309,12 @@ pub(super) fn is_stream(path: &str) -> bool {
         || name.starts_with("pts/")
 }
 
+/// True if a path is that of the input of a command.
+pub(super) fn is_input(path: &str) -> bool {
+    let of_process = |rest: &str| rest.split_once("/fd/").is_some_and(|(_, number)| !number.contains('/'));
+    path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.strip_prefix("/proc/").is_some_and(of_process)
+}
+
 /// True if a name is one of dependencies or caches.
 pub(super) fn is_cache(name: &str) -> bool {
     CACHES.binary_search(&name).is_ok() || name.ends_with(".egg-info") || name.ends_with(".pyc")

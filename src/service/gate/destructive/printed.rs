@@ -24,7 +24,7 @@ pub(super) fn text_of(name: &str, arguments: &[String], input: Option<&Value>) -
             if values.is_empty() || !format.contains('%') {
                 return Some(unescaped(format));
             }
-            Some(format!("{}\n", unescaped(&values.join(" "))))
+            Some(unescaped(&formatted(format, values)))
         }
         // `tee` passes its input on.
         "cat" | "tee" if name == "tee" || arguments.iter().all(|word| word == "-") => match input {
@@ -39,6 +39,33 @@ pub(super) fn text_of(name: &str, arguments: &[String], input: Option<&Value>) -
         "mktemp" if known() => Some(temporary(arguments)),
         "find" | "gfind" => cached(arguments).cloned(),
         _ => None,
+    }
+}
+
+/// A format of `printf` with its values; widths and precisions are left out.
+fn formatted(format: &str, values: &[String]) -> String {
+    let (mut told, mut values) = (String::new(), values.iter());
+    loop {
+        let left = values.len();
+        let mut pieces = format.split('%');
+        told.push_str(pieces.next().unwrap_or_default());
+        while let Some(piece) = pieces.next() {
+            let piece = piece.trim_start_matches(|one: char| one.is_ascii_digit() || "-+ #.*'".contains(one));
+            match piece.chars().next() {
+                Some(letter) => {
+                    told.push_str(values.next().map_or("", String::as_str));
+                    told.push_str(&piece[letter.len_utf8()..]);
+                }
+                // `%%`
+                None => {
+                    told.push('%');
+                    told.push_str(pieces.next().unwrap_or_default());
+                }
+            }
+        }
+        if values.len() == 0 || values.len() == left || told.len() > 4096 {
+            return told;
+        }
     }
 }
 

@@ -55,17 +55,19 @@ impl Walk<'_> {
             "nrv" => {}
             "cargo" => self.built(argv, ctx),
             _ if !kind.is(Kind::DATA) && (kind.is(Kind::SCANNED) || is_loader(name)) => self.scan(name, argv, ctx),
-            "export" | "declare" | "local" | "readonly" | "typeset" | "setenv" => self.export(argv),
-            "read" | "mapfile" | "readarray" => self.read(argv, ctx),
+            "export" | "declare" | "local" | "readonly" | "typeset" | "setenv" => self.export(argv, ctx),
+            "read" | "mapfile" | "readarray" => self.read(name, argv, ctx),
+            "printf" => self.print_into(argv),
+            "compgen" | "complete" | "bind" | "hash" => self.later(name, argv, ctx),
+            "make" | "gmake" => self.made(argv, ctx),
+            "git" => self.settings(argv, ctx),
             "trap" => self.trap(argv, ctx),
             "at" | "batch" => self.input(argv, ctx),
             "socat" => self.socket(argv, ctx),
             "." | "source" => {
                 let path = argv.get(1).map(String::as_str);
-                match path {
-                    Some("/dev/stdin" | "/dev/fd/0") => self.input(argv, ctx),
-                    Some(path) => self.script_file(path, argv, ctx),
-                    None => {}
+                if let Some(path) = path {
+                    self.script_file(path, argv, ctx);
                 }
             }
             "awk" | "gawk" | "mawk" => self.awk(argv, ctx),
@@ -108,11 +110,12 @@ impl Walk<'_> {
 
     /// A line that runs on a signal, or at the end.
     fn trap(&mut self, argv: &[String], ctx: Context<'_>) {
-        let Some(line) = argv.get(1).filter(|line| !line.starts_with('-') && !line.is_empty()) else { return };
+        let from = 1 + usize::from(argv.get(1).is_some_and(|word| word == "--"));
+        let Some(line) = argv.get(from).filter(|line| !line.starts_with('-') && !line.is_empty()) else { return };
         let last = ["0", "EXIT", "HUP", "INT", "QUIT", "TERM"];
         let is_last = |signal: &String| last.contains(&signal.trim_start_matches("SIG"));
         // By then the rest of the line has set its variables.
-        match argv[2..].iter().all(is_last) && self.traps.len() < 16 {
+        match argv[from + 1..].iter().all(is_last) && self.traps.len() < 16 {
             true => self.traps.push((line.clone(), ctx.elsewhere)),
             false => self.line(line, ctx),
         }
@@ -168,7 +171,7 @@ impl Walk<'_> {
 
     /// Commands of the shell inside those of an editor or a pager: `:!ls`, `+!ls`, `shell ls`. Also the files that an editor
     /// writes: `:w x`.
-    fn escapes(&mut self, argv: &[String], ctx: Context<'_>) {
+    pub(super) fn escapes(&mut self, argv: &[String], ctx: Context<'_>) {
         let inside = argv.iter().skip(1).filter_map(|word| match word.split_once('!') {
             Some((before, line)) if before.bytes().all(|byte| b"+:%.,$ 0123456789silentrw".contains(&byte)) => {
                 Some(line)
@@ -210,6 +213,9 @@ impl Walk<'_> {
                 self.code(code, language, argv, ctx);
             }
         }
+        for path in ["-r", "--require", "--import", "--loader"].iter().flat_map(|option| arguments.values(option)) {
+            self.script_file(path, argv, ctx);
+        }
         if start == 1 && words.first().is_some_and(|word| word == "eval") {
             for code in &arguments.operands {
                 self.code(code, language, argv, ctx);
@@ -237,7 +243,7 @@ impl Walk<'_> {
         }
         match arguments.operands.first() {
             _ if has_code => {}
-            None | Some(&"-" | &"/dev/stdin") => self.input(argv, ctx),
+            None | Some(&"-") => self.input(argv, ctx),
             Some(path) => self.script_file(path, argv, ctx),
         }
     }
@@ -402,33 +408,6 @@ impl Walk<'_> {
             if !word.starts_with('-') && (runs || judged || code::language(&name).is_some() || name == "nrv") {
                 return self.command(&argv[at..], ctx);
             }
-        }
-    }
-
-    fn alias(&mut self, argv: &[String]) {
-        for word in &argv[1..] {
-            if let Some((name, value)) = word.split_once('=') {
-                self.aliases.insert(name.to_owned(), value.to_owned());
-            }
-        }
-    }
-
-    fn export(&mut self, argv: &[String]) {
-        for (name, value) in argv[1..].iter().filter_map(|word| word.split_once('=')) {
-            self.set_variable(name, argv);
-            self.variables.insert(name.to_owned(), Value::Text(value.to_owned()));
-        }
-    }
-
-    fn read(&mut self, argv: &[String], ctx: Context<'_>) {
-        let Some(input) = ctx.input else { return };
-        for name in argv[1..].iter().filter(|word| !word.starts_with('-')) {
-            let value = match input {
-                Value::Text(text) => Value::Text(text.lines().next().unwrap_or_default().to_owned()),
-                Value::Output { fetched: true } => input.clone(),
-                Value::Output { fetched: false } => Value::Text(UNKNOWN.to_owned()),
-            };
-            self.variables.insert(name.clone(), value);
         }
     }
 

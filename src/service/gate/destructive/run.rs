@@ -90,6 +90,7 @@ impl Walk<'_> {
         if let Some(id) = check::check(name, argv, valued, self.folder()) {
             self.hit(id, argv);
         }
+        self.in_path(argv, ctx);
         self.keep_out(name, argv);
         self.guard(name, kind, argv, ctx);
         if kind.is(Kind::READER) && shown(name, argv).any(|word| place::is_secret(word)) && !is_quiet(name, argv) {
@@ -117,17 +118,25 @@ impl Walk<'_> {
         // The commands that a wrapper runs count themselves.
         let runs_others =
             matches!(name, "find" | "xargs") || kind.is(Kind::WRAPPER) && wrapper::runs(name, argv).is_some();
+        self.fills(name, argv, valued, ctx);
         self.acted = self.acted || !runs_others && brought::may_make(argv, valued);
         self.dotted |= argv.iter().any(|word| matches!(word.as_str(), "dotglob" | "globdots" | "GLOB_DOTS"));
     }
 
     fn wrapped(&mut self, name: &str, argv: &[String], runs: Runs, ctx: Context<'_>) {
+        let mut lent = Vec::new();
         if let Runs::Argv(from) = runs {
             for (variable, value) in argv.iter().take(from).filter_map(|word| word.split_once('=')) {
-                self.variable_command(variable, value, ctx);
+                self.environment(variable, value, ctx);
                 self.set_variable(variable, argv);
+                lent.push((variable.to_owned(), Value::Text(value.to_owned())));
             }
         }
+        self.lend(lent, |walk| walk.started(name, argv, runs, ctx));
+    }
+
+    /// The command that a wrapper starts.
+    fn started(&mut self, name: &str, argv: &[String], runs: Runs, ctx: Context<'_>) {
         match runs {
             Runs::Argv(from) => {
                 let inner = argv.get(from..).unwrap_or_default();
@@ -163,40 +172,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Variables whose value is a command for another program.
-    pub(super) fn variable_command(&mut self, name: &str, value: &str, ctx: Context<'_>) {
-        let known = [
-            "GIT_SSH_COMMAND",
-            "GIT_SSH",
-            "GIT_EDITOR",
-            "GIT_SEQUENCE_EDITOR",
-            "GIT_PAGER",
-            "GIT_EXTERNAL_DIFF",
-            "GIT_ASKPASS",
-            "GIT_PROXY_COMMAND",
-            "EDITOR",
-            "VISUAL",
-            "PAGER",
-            "MANPAGER",
-            "BROWSER",
-            "LESSOPEN",
-            "PROMPT_COMMAND",
-            "SSH_ASKPASS",
-            "KUBE_EDITOR",
-            "RSYNC_RSH",
-            "CARGO_BUILD_RUSTC_WRAPPER",
-            "RUSTC_WRAPPER",
-            "NPM_CONFIG_SCRIPT_SHELL",
-        ];
-        if known.contains(&name) {
-            self.deeper(|walk| walk.guess(value, ctx));
-        }
-    }
-
     /// An unknown word in the place of a program: the words after it are judged as the command of another program.
     fn open(&mut self, argv: &[String], ctx: Context<'_>) {
         if argv[0] == UNKNOWN {
             return self.hit("shell.output", argv);
+        }
+        if self.is_held(&argv[0]) {
+            self.suspect(ctx);
         }
         self.deeper(|walk| walk.command(&argv[1..], Context { elsewhere: true, ..ctx }));
     }
@@ -217,7 +199,7 @@ impl Walk<'_> {
     /// A shell: a line in its arguments, a script, or its input.
     fn shell(&mut self, name: &str, argv: &[String], ctx: Context<'_>) {
         let windows = matches!(name, "powershell" | "pwsh" | "cmd");
-        let (mut takes_line, mut at) = (false, 1);
+        let (mut takes_line, mut reads_input, mut at) = (false, false, 1);
         while let Some(word) = argv.get(at) {
             let lower = word.to_ascii_lowercase();
             let bare = lower.trim_start_matches(['-', '/']);
@@ -240,6 +222,10 @@ impl Walk<'_> {
                 return self.line(line, ctx);
             }
             takes_line |= is_line;
+            reads_input |= !windows && !word.starts_with("--") && word.starts_with('-') && word.contains('s');
+            if let Some(file) = argv.get(at + 1).filter(|_| matches!(word.as_str(), "--rcfile" | "--init-file")) {
+                self.script_file(file, argv, ctx);
+            }
             let valued = ["-o", "-O", "+O", "+o", "--rcfile", "--init-file", "-file", "-executionpolicy", "-ep"];
             let is_option = (word.starts_with(['-', '+']) || windows && word.starts_with('/')) && word.len() > 1;
             if !is_option && word != "-" {
@@ -260,7 +246,7 @@ impl Walk<'_> {
                 false => self.evaluate(operand, argv, ctx),
             };
         }
-        if matches!(operand.as_str(), "/dev/stdin" | "/dev/fd/0") {
+        if reads_input {
             return self.input(argv, ctx);
         }
         self.script_file(operand, argv, ctx);
@@ -268,15 +254,17 @@ impl Walk<'_> {
 
     /// A script that the line itself has written or fetched.
     pub(super) fn script_file(&mut self, path: &str, argv: &[String], ctx: Context<'_>) {
-        if path.starts_with("<(") {
-            return match path.contains("curl") || path.contains("wget") || !path.contains("echo") {
-                true => self.hit("shell.output", argv),
-                false => self.line(path.trim_start_matches("<(").trim_end_matches(')'), ctx),
-            };
+        if place::is_input(path) {
+            return self.input(argv, ctx);
         }
-        let known = self.files.get(path).or_else(|| self.files.get(path.trim_start_matches("./"))).cloned();
-        match known {
+        match self.content(path) {
             Some(Value::Text(text)) => self.fed(&text, argv, ctx),
+            Some(Value::Output { .. }) if path.starts_with("<(") => {
+                let first = path[2..].split_ascii_whitespace().next().unwrap_or_default();
+                if SETTINGS.binary_search(&&*program(first)).is_err() {
+                    self.hit("shell.output", argv);
+                }
+            }
             Some(Value::Output { fetched: true }) => self.hit("shell.fetched", argv),
             Some(Value::Output { fetched: false }) | None => {}
         }
@@ -293,7 +281,7 @@ impl Walk<'_> {
     }
 
     /// A text that a program runs: a shell's commands, or an interpreter's code.
-    fn fed(&mut self, text: &str, argv: &[String], ctx: Context<'_>) {
+    pub(super) fn fed(&mut self, text: &str, argv: &[String], ctx: Context<'_>) {
         let name = argv.first().map(|first| program(first).into_owned()).unwrap_or_default();
         match code::language(&name) {
             Some(language) => self.code(text, language, argv, ctx),

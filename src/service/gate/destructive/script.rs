@@ -6,12 +6,36 @@ use super::{
     command::program,
     guard,
     guarded::is_pattern_of_guarded,
+    line_state::EACH,
     lists,
     place::{self, Place},
     shell::{self, Body, Direction, Operator, Part, Redirect, Script, Simple, Stage, Values, Word, expand, joined},
     value::Value,
     walk::{Context, TOLD, Walk},
 };
+
+/// Commands of a shell after which assignments before them stay.
+const PERSISTENT: &[&str] = &[".", ":", "eval", "exec", "export", "readonly", "set", "shift", "times", "trap", "unset"];
+
+/// Commands of a shell that compute a part of their words: `unset "a[$(…)]"`.
+const COMPUTING: &[&str] = &[
+    "[",
+    "[[",
+    "declare",
+    "export",
+    "getopts",
+    "let",
+    "local",
+    "mapfile",
+    "printf",
+    "read",
+    "readarray",
+    "readonly",
+    "test",
+    "typeset",
+    "unset",
+    "wait",
+];
 
 impl Walk<'_> {
     /// A line that a shell parses.
@@ -40,7 +64,13 @@ impl Walk<'_> {
                     return;
                 }
                 let own = self.redirected(&stage.redirects);
-                let given = if at == 0 { ctx.input } else { input.as_ref() };
+                let all = self.given.clone();
+                let given = if at == 0 { ctx.input.or(all.as_ref()) } else { input.as_ref() };
+                // `exec < <(…)`
+                let is_exec = |simple: &Simple| matches!(simple.words.as_slice(), [one] if one.bare() == Some("exec"));
+                if matches!((&stage.body, &own), (Body::Simple(simple), Some(Value::Text(_))) if is_exec(simple)) {
+                    self.given.clone_from(&own);
+                }
                 let ctx = Context { input: own.as_ref().or(given), ..ctx };
                 let listed = self.listed;
                 self.listed |= at > 0 && self.is_listed(&pipeline.stages[..at], stage);
@@ -109,7 +139,9 @@ impl Walk<'_> {
 
     fn stage(&mut self, stage: &Stage, ctx: Context<'_>) {
         for redirect in &stage.redirects {
-            self.substitutions(&redirect.target, ctx);
+            if !matches!(redirect.kind, Direction::Write | Direction::Append) || receiver(&redirect.target).is_none() {
+                self.substitutions(&redirect.target, ctx);
+            }
             if redirect.kind == Direction::Read {
                 let path = joined(&redirect.target, self);
                 self.keep_out_input(&path);
@@ -125,11 +157,14 @@ impl Walk<'_> {
         }
         match &stage.body {
             Body::Simple(simple) => self.simple(simple, ctx),
-            Body::Group(script) => self.deeper(|walk| walk.script(script, ctx)),
-            Body::Subshell(script) => self.deeper(|walk| walk.apart(|walk| walk.script(script, ctx))),
+            Body::Group(script) => self.deeper(|walk| walk.by_line(script, ctx)),
+            Body::Subshell(script) => self.deeper(|walk| walk.apart(|walk| walk.by_line(script, ctx))),
             Body::Loop { name, words, body } => self.for_each(name, words, body, ctx),
             Body::Function { name, body } => {
                 self.functions.insert(name.clone(), Rc::clone(body));
+                if is_handler(name) {
+                    self.deeper(|walk| walk.script(body, ctx));
+                }
             }
         }
         let writes = |redirect: &&Redirect| matches!(redirect.kind, Direction::Write | Direction::Append);
@@ -142,6 +177,10 @@ impl Walk<'_> {
         let prints_nothing = argv.is_empty() || matches!(&value, Value::Text(text) if text.is_empty());
         let empties = matches!(stage.body, Body::Simple(_)) && prints_nothing;
         for (at, redirect) in redirects.into_iter().enumerate() {
+            if let Some(script) = receiver(&redirect.target) {
+                self.deeper(|walk| walk.aside(|walk| walk.script(script, Context { input: Some(&value), ..ctx })));
+                continue;
+            }
             let path = joined(&redirect.target, self);
             self.written(&path, &argv[..argv.len().min(TOLD.0)], empties && redirect.kind == Direction::Write);
             // One text is rarely written to many files, and copies of it would add up.
@@ -175,18 +214,67 @@ impl Walk<'_> {
         }
     }
 
+    /// A group of commands that reads lines: again for the lines that are left, as a loop does.
+    fn by_line(&mut self, script: &Script, ctx: Context<'_>) {
+        self.unread = None;
+        self.script(script, ctx);
+        for _ in 1..EACH {
+            let Some(rest) = self.unread.take() else { return };
+            let input = Value::Text(rest);
+            self.script(script, Context { input: Some(&input), ..ctx });
+        }
+        self.unread = None;
+    }
+
+    /// The operator of a variable: its commands, and the value that it sets or expands.
+    fn replaced(&mut self, name: &str, operator: &Operator, raw: &str, ctx: Context<'_>) {
+        let (Operator::Default(word) | Operator::Alternative(word) | Operator::Other(word)) = operator else { return };
+        self.deeper(|walk| walk.substitutions(word, ctx));
+        if raw.ends_with("@P}")
+            && let Some(Value::Text(text)) = self.variables.get(name).cloned()
+        {
+            self.expanded(&text, ctx);
+        }
+        // `${x:=…}`
+        let sets = raw[2..].strip_prefix(name).is_some_and(|rest| rest.trim_start_matches(':').starts_with('='));
+        if sets && !self.variables.contains_key(name) {
+            let value = Value::Text(joined(word, self));
+            self.variables.insert(name.to_owned(), value);
+        }
+    }
+
+    /// A text whose substitutions a shell runs, though it is the value of a variable: a prompt, a part of arithmetic.
+    pub(super) fn expanded(&mut self, text: &str, ctx: Context<'_>) {
+        if !(text.contains("$(") || text.contains('`')) || !self.pay(1 + text.len() / 8) {
+            return;
+        }
+        if let Ok(word) = shell::template(text) {
+            self.deeper(|walk| walk.substitutions(&word, ctx));
+        }
+    }
+
+    /// A text that a shell may compute: it runs the substitutions in a subscript, `a[$(…)]`.
+    pub(super) fn computed(&mut self, text: &str, ctx: Context<'_>) {
+        let is_name = |at: usize| text[..at].ends_with(|last: char| last.is_ascii_alphanumeric() || last == '_');
+        if (text.contains("$(") || text.contains('`')) && text.match_indices('[').any(|(at, _)| is_name(at)) {
+            self.expanded(text, ctx);
+        }
+    }
+
     /// Runs the substitutions of a word as commands of their own.
     pub(super) fn substitutions(&mut self, word: &Word, ctx: Context<'_>) {
+        let given = ctx.input;
         let ctx = Context { input: None, ..ctx };
         for part in &word.parts {
             match part {
                 Part::Text { .. } => {}
-                Part::Variable { operator, .. } => match operator {
-                    Operator::Plain => {}
-                    Operator::Default(word) | Operator::Alternative(word) | Operator::Other(word) => {
-                        self.deeper(|walk| walk.substitutions(word, ctx));
-                    }
-                },
+                Part::Variable { name, operator, raw, .. } => self.replaced(name, operator, raw, ctx),
+                Part::Process { script, raw } if raw.starts_with('>') => {
+                    // It reads what the command writes there; `tee` writes its input.
+                    let input = given.cloned().unwrap_or(Value::Output { fetched: false });
+                    let ctx = Context { input: Some(&input), ..ctx };
+                    self.deeper(|walk| walk.aside(|walk| walk.script(script, ctx)));
+                }
                 Part::Command { script, .. } | Part::Process { script, .. } => {
                     self.deeper(|walk| walk.aside(|walk| walk.script(script, ctx)));
                 }
@@ -200,13 +288,13 @@ impl Walk<'_> {
         for assignment in &simple.assignments {
             self.substitutions(&assignment.index, ctx);
             assignment.values.iter().for_each(|word| self.substitutions(word, ctx));
-            // `CDPATH=/ cd etc`: assignments before a command hold for that one.
-            if simple.words.is_empty() || assignment.is_list || assignment.name == "CDPATH" {
+            if simple.words.is_empty() || assignment.is_list {
                 self.assign(assignment);
             }
             if let [word] = assignment.values.as_slice() {
                 let value = joined(word, self);
-                self.variable_command(&assignment.name, &value, ctx);
+                self.environment(&assignment.name, &value, ctx);
+                self.computed(&value, ctx);
                 if guard::is_telling(&assignment.name) {
                     self.set_variable(&assignment.name, &[format!("{}={value}", assignment.name)]);
                 }
@@ -235,11 +323,22 @@ impl Walk<'_> {
         if !self.pay(argv.len()) {
             return;
         }
-        if let Some(alias) = argv.first().and_then(|first| self.aliases.get(first)) {
-            let words: Vec<String> = alias.split_ascii_whitespace().map(str::to_owned).collect();
-            argv.splice(..1, words);
-        }
         let ctx = Context { elsewhere, ..ctx };
+        // Assignments before a command hold for that one; before some commands of the shell they stay.
+        let assigned = simple.assignments.iter().filter(|assignment| !assignment.is_list);
+        if argv.first().is_some_and(|first| PERSISTENT.contains(&first.as_str())) {
+            assigned.for_each(|assignment| self.assign(assignment));
+            return self.expanded_words(first, argv, ctx);
+        }
+        let lent = assigned.map(|assignment| (assignment.name.clone(), self.value_of(assignment))).collect();
+        self.lend(lent, |walk| walk.expanded_words(first, argv, ctx));
+    }
+
+    /// A command whose words are expanded; `first` is the word before that.
+    fn expanded_words(&mut self, first: &Word, mut argv: Vec<String>, ctx: Context<'_>) {
+        if let Some(alias) = argv.first().and_then(|first| self.aliases.get(first)).cloned() {
+            return self.aliased(&alias, &argv, ctx);
+        }
         if let Some(function) = argv.first().and_then(|first| self.functions.get(first)).cloned() {
             return self.call(&argv, &function, ctx);
         }
@@ -251,6 +350,9 @@ impl Walk<'_> {
             {
                 *last = rest.to_owned();
             }
+        }
+        if argv.first().is_some_and(|first| COMPUTING.binary_search(&first.as_str()).is_ok()) {
+            argv[1..].iter().for_each(|word| self.computed(word, ctx));
         }
         let fetched = |word: &Word| match word.parts.as_slice() {
             [Part::Variable { name, .. }] => self.variables.get(name).cloned(),
@@ -273,4 +375,21 @@ impl Walk<'_> {
         self.deeper(|walk| walk.script(function, ctx));
         self.running.pop();
     }
+}
+
+/// The commands in `>(…)`.
+fn receiver(target: &Word) -> Option<&Script> {
+    match target.parts.as_slice() {
+        [Part::Process { script, raw }] if raw.starts_with('>') => Some(script),
+        _ => None,
+    }
+}
+
+/// True if a shell calls functions of this name by itself.
+fn is_handler(name: &str) -> bool {
+    let known = ["chpwd", "command_not_found_handle", "command_not_found_handler", "precmd", "preexec", "zshexit"];
+    known.contains(&name)
+        || name
+            .strip_prefix("TRAP")
+            .is_some_and(|signal| signal.bytes().all(|b| b.is_ascii_uppercase()) && !signal.is_empty())
 }

@@ -90,6 +90,14 @@ pub(super) struct Walk<'r> {
     pub(super) fed: Vec<String>,
     /// True once `*` stands for names with a dot, too.
     pub(super) dotted: bool,
+    /// The variables that stand for others.
+    pub(super) references: BTreeMap<String, String>,
+    /// The input that `exec` has given to all later commands.
+    pub(super) given: Option<Value>,
+    /// The lines of a text that a command has left after it read one.
+    pub(super) unread: Option<String>,
+    /// True while the values of the line are judged as commands.
+    pub(super) suspecting: bool,
     /// The commands that run when the line ends; true if elsewhere.
     pub(super) traps: Vec<(String, bool)>,
     /// True while a command runs with the rights of another user, or on another machine.
@@ -125,6 +133,10 @@ impl<'r> Walk<'r> {
             acted: false,
             fed: Vec::new(),
             dotted: false,
+            references: BTreeMap::new(),
+            given: None,
+            unread: None,
+            suspecting: false,
             traps: Vec::new(),
             foreign: false,
             outer: None,

@@ -238,6 +238,7 @@ const LINES: &[(&str, &[&str], bool)] = &[
     ("flyctl", &["-C", "--command"], true),
     ("expect", &["-c"], false),
     ("nix-shell", &["--run", "--command"], false),
+    ("fc", &["-e"], false),
     ("tar", &["--to-command", "--use-compress-program", "-I", "--rmt-command", "--rsh-command", "-F"], false),
     ("tar", &["--info-script", "--new-volume-script", "--checkpoint-action"], false),
     ("rsync", &["-e", "--rsh"], false),
@@ -381,7 +382,7 @@ impl Wrapper {
 /// `NAME=value`.
 pub(super) fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'%'))
     })
 }
 

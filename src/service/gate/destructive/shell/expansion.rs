@@ -42,15 +42,21 @@ pub(crate) fn expand(word: &Word, values: &dyn Values, fields: &mut Vec<String>)
             Part::Variable { name, operator, raw, quoted } => {
                 match (values.list(name), variable(name, operator, values)) {
                     (Some(list), _) => {
-                        let joined = *quoted && (name == "*" || name.ends_with("[*]"));
-                        current.list(from(name, list, operator), joined, fields);
+                        let quoted = match *quoted {
+                            true if name == "*" || name.ends_with("[*]") => Quoted::Joined,
+                            true => Quoted::Each,
+                            false => Quoted::No,
+                        };
+                        current.list(from(name, list, operator), quoted, separators(values), fields);
                     }
-                    (None, Some(value)) => current.value(&value, *quoted, fields),
+                    (None, Some(value)) => current.value(&value, *quoted, separators(values), fields),
                     (None, None) => current.push(raw, true, braces),
                 }
             }
             Part::Command { script, raw, quoted } => match values.output(script) {
-                Some(value) => current.value(value.trim_end_matches('\n'), *quoted, fields),
+                Some(value) => {
+                    current.value(value.trim_end_matches('\n'), *quoted, separators(values), fields);
+                }
                 None => current.push(raw, true, braces),
             },
             Part::Process { raw, .. } => current.push(raw, true, braces),
@@ -64,6 +70,11 @@ pub(crate) fn expand(word: &Word, values: &dyn Values, fields: &mut Vec<String>)
         true => alternatives(&current.text, 0, fields),
         false => fields.push(current.text),
     }
+}
+
+/// Further characters at which the line splits values.
+fn separators(values: &dyn Values) -> &str {
+    values.variable("IFS").map(str::trim_ascii).unwrap_or_default()
 }
 
 /// The text of a word that is not split.
@@ -80,7 +91,45 @@ fn variable(name: &str, operator: &Operator, values: &dyn Values) -> Option<Stri
         (Operator::Alternative(word), _) => Some(joined(word, values)),
         // Normally it names a temporary folder.
         (Operator::Default(word), None) if matches!(name, "TMPDIR" | "TMP" | "TEMP") => Some(joined(word, values)),
+        // `${!x}`
+        (Operator::Other(word), _) if name == "!" => values.variable(values.variable(word.bare()?)?).map(str::to_owned),
+        (Operator::Other(word), Some(value)) => changed(value, &joined(word, values)),
         (Operator::Plain | Operator::Default(_) | Operator::Other(_), _) => None,
+    }
+}
+
+/// A value with an operation such as `#x`, `%.txt`, `/a/b`, `,,` or `:2`; none if it has patterns, or is another one.
+fn changed(value: &str, operation: &str) -> Option<String> {
+    if [value, operation].iter().any(|text| text.contains(['*', '?', '[', '$', '\\', '`'])) {
+        return None;
+    }
+    let (sign, rest) = operation.split_at_checked(1)?;
+    match sign {
+        "#" => Some(value.strip_prefix(rest.trim_start_matches('#')).unwrap_or(value).to_owned()),
+        "%" => Some(value.strip_suffix(rest.trim_start_matches('%')).unwrap_or(value).to_owned()),
+        "," if matches!(rest, "" | ",") => Some(value.to_lowercase()),
+        "^" if rest == "^" => Some(value.to_uppercase()),
+        "@" => match rest {
+            "L" => Some(value.to_lowercase()),
+            "U" => Some(value.to_uppercase()),
+            _ => Some(value.to_owned()),
+        },
+        "/" => {
+            let (from, to) = rest.trim_start_matches('/').split_once('/').unwrap_or((rest.trim_start_matches('/'), ""));
+            (!from.is_empty()).then(|| match rest.starts_with('/') {
+                true => value.replace(from, to),
+                false => value.replacen(from, to, 1),
+            })
+        }
+        ":" => {
+            let (from, length) = rest.split_once(':').map_or((rest, None), |(from, length)| (from, Some(length)));
+            let told = value.get(from.trim().parse().ok()?..)?;
+            match length {
+                None => Some(told.to_owned()),
+                Some(length) => told.get(..length.trim().parse().ok()?).or(Some(told)).map(str::to_owned),
+            }
+        }
+        _ => None,
     }
 }
 
@@ -91,6 +140,16 @@ fn from<'a>(name: &str, list: &'a [String], operator: &Operator) -> &'a [String]
     // Those of the line itself are counted from 1.
     let skipped = skipped.unwrap_or_default().saturating_sub(usize::from(matches!(name, "@" | "*")));
     list.get(skipped..).unwrap_or_default()
+}
+
+/// The quotes around a list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quoted {
+    No,
+    /// Each value is an argument.
+    Each,
+    /// All of them are one argument.
+    Joined,
 }
 
 #[derive(Default)]
@@ -109,25 +168,27 @@ impl Field {
     }
 
     /// Adds each value as an argument, or all of them joined.
-    fn list(&mut self, values: &[String], joined: bool, fields: &mut Vec<String>) {
-        if joined {
-            return self.value(&values.join(" "), true, fields);
+    fn list(&mut self, values: &[String], quoted: Quoted, separators: &str, fields: &mut Vec<String>) {
+        if quoted == Quoted::Joined {
+            return self.value(&values.join(" "), true, "", fields);
         }
         for (at, value) in values.iter().enumerate() {
             if at > 0 {
                 fields.push(std::mem::take(&mut self.text));
             }
-            self.value(value, true, fields);
+            self.value(value, quoted == Quoted::Each, separators, fields);
         }
     }
 
-    fn value(&mut self, value: &str, quoted: bool, fields: &mut Vec<String>) {
+    /// Adds a value, split at blanks and other separators unless it is quoted.
+    fn value(&mut self, value: &str, quoted: bool, separators: &str, fields: &mut Vec<String>) {
         if self.text.len() + value.len() > LONGEST {
             self.push("$…", true, false);
         } else if quoted {
             self.push(value, true, false);
         } else {
-            let mut pieces = value.split_ascii_whitespace();
+            let ends = |character: char| character.is_ascii_whitespace() || separators.contains(character);
+            let mut pieces = value.split(ends).filter(|piece| !piece.is_empty());
             if value.starts_with(|character: char| character.is_ascii_whitespace()) && self.is_there {
                 fields.push(std::mem::take(&mut self.text));
             }

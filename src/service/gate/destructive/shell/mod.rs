@@ -144,6 +144,21 @@ pub(super) fn parse(text: &str) -> Result<Script, &'static str> {
     parser::Parser::new(text).all()
 }
 
+/// Parses a text in which only substitutions and variables are special, as in a here-document.
+pub(super) fn template(text: &str) -> Result<Word, &'static str> {
+    parser::Parser::new(text).here_document()
+}
+
+impl Script {
+    /// A command that only holds words, whose substitutions run.
+    fn of_words(mut words: Vec<Word>) -> Self {
+        words.insert(0, Word::literal(":"));
+        let body = Body::Simple(Simple { assignments: Vec::new(), words });
+        let stage = Stage { body, redirects: Vec::new() };
+        Script { pipelines: vec![Pipeline { stages: vec![stage], background: false }] }
+    }
+}
+
 impl Word {
     /// A word of plain text.
     pub(super) fn literal(text: impl Into<String>) -> Self {

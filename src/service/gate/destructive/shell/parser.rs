@@ -298,7 +298,7 @@ impl<'a> Parser<'a> {
             let start = self.at;
             self.at += 2;
             if let Ok(word) = self.arithmetic() {
-                return Ok(holder(vec![word]));
+                return Ok(Script::of_words(vec![word]));
             }
             self.again(start)?;
         }
@@ -386,16 +386,17 @@ impl<'a> Parser<'a> {
     fn case(&mut self) -> Parsed<Script> {
         self.at += "case".len();
         self.blanks();
-        let mut script = holder(vec![self.word()?]);
+        let mut patterns = vec![self.word()?];
+        let mut script = Script::default();
         self.expect("in", "`case` has no `in`")?;
         loop {
             self.lines()?;
             if self.keyword() == "esac" {
                 self.at += "esac".len();
+                script.pipelines.splice(..0, Script::of_words(patterns).pipelines);
                 return Ok(script);
             }
             self.take("(");
-            let mut patterns = Vec::new();
             loop {
                 self.blanks();
                 patterns.push(self.word()?);
@@ -405,9 +406,6 @@ impl<'a> Parser<'a> {
                 }
             }
             self.close(")")?;
-            if patterns.iter().any(|pattern| !matches!(pattern.parts.as_slice(), [Part::Text { .. }])) {
-                script.pipelines.extend(holder(patterns).pipelines);
-            }
             script.pipelines.extend(self.list()?.pipelines);
             if !(self.take(";;&") || self.take(";;") || self.take(";&")) && self.keyword() != "esac" {
                 return Err("`case` has no `esac`");
@@ -483,12 +481,4 @@ impl<'a> Parser<'a> {
         self.closed = tested;
         Ok(Stage { body: Body::Simple(simple), redirects })
     }
-}
-
-/// A command that only holds words, whose substitutions run.
-fn holder(mut words: Vec<Word>) -> Script {
-    words.insert(0, Word::literal(":"));
-    let body = Body::Simple(Simple { assignments: Vec::new(), words });
-    let stage = Stage { body, redirects: Vec::new() };
-    Script { pipelines: vec![Pipeline { stages: vec![stage], background: false }] }
 }

@@ -1,0 +1,162 @@
+//! Classes of lines in which the shell itself hides a command: each list is one class, not one case.
+
+use super::{Command, Rules, examine};
+
+#[track_caller]
+fn all_object(lines: &[&str]) {
+    let silent = |line: &&&str| examine(Command::Line(line), Rules::built_in()).hits.is_empty();
+    assert_eq!(lines.iter().filter(silent).collect::<Vec<_>>(), Vec::<&&str>::new());
+}
+
+#[track_caller]
+fn none_objects(lines: &[&str]) {
+    for line in lines {
+        let examined = examine(Command::Line(line), Rules::built_in());
+        assert!(examined.hits.is_empty() && examined.unparsed.is_none(), "{line}: {examined:?}");
+    }
+}
+
+#[test]
+fn a_variable_is_its_value_however_the_line_sets_it() {
+    all_object(&[
+        "c='rm -rf src' sh -c '$c'",
+        "env c='rm -rf src' bash -c 'eval \"$c\"'",
+        "printf -v c 'rm -rf %s' src; $c",
+        "IFS=,; c=rm,-rf,src; $c",
+        "IFS=:; set -- rm:-rf:src; $1",
+        "read -ra c <<< 'rm -rf src'; \"${c[@]}\"",
+        "read <<< 'rm -rf src'; $REPLY",
+        "mapfile -t c < <(echo rm -rf src); ${c[0]}",
+        "readarray -t c <<< $'rm\\n-rf\\nsrc'; \"${c[@]}\"",
+        "mapfile -t c < x; ${c[0]}",
+        "printf 'ls\\nrm -rf src\\n' | while read -r c; do eval \"$c\"; done",
+        "declare -n c=x; x='rm -rf src'; $c",
+        "x=c; c='rm -rf src'; ${!x}",
+        "declare -A m; m[k]='rm -rf src'; eval \"${m[k]}\"",
+        "declare -A m=([k]='rm -rf src'); ${m[k]}",
+        "a=(x 'rm -rf src'); ${a[-1]}",
+        "c='xrm -rf src'; ${c#x}",
+        "c='rX -rf src'; ${c/X/m}",
+        "c='RM -rf src'; ${c,,}",
+        "c='xxrm -rf src'; ${c:2}",
+        ": ${c:=rm -rf src}; $c",
+        "printf '%s -%s %s' rm rf src | sh",
+    ]);
+    none_objects(&[
+        "IFS=: read -r a b <<< \"$PATH\"; echo \"$a\"",
+        "mapfile -t files < <(git ls-files '*.rs'); wc -l \"${files[@]}\"",
+        "for f in *.gz; do gunzip -k \"$f\"; rm \"${f%.gz}\"; done",
+        "msg='remember to git reset --hard later'; echo \"$msg\"",
+        ": \"${PORT:=8080}\"; echo $PORT",
+        "cmd='cargo test'; $cmd --lib",
+        "while IFS= read -r line; do grep -q \"$line\" y || echo \"$line\"; done < x",
+        "version=1.2.3; echo \"${version//./-}\"",
+    ]);
+}
+
+#[test]
+fn commands_that_a_shell_runs_by_itself_are_commands() {
+    all_object(&[
+        "env 'BASH_FUNC_ls%%=() { rm -rf src; }' bash -c ls",
+        "command_not_found_handle() { rm -rf src; }; nosuchcmd",
+        "TRAPEXIT() { rm -rf src; }",
+        "trap -- 'rm -rf src' EXIT",
+        "PS4='$(rm -rf src)' bash -xc ls",
+        "export PROMPT_COMMAND='rm -rf src'; bash -i",
+        "BASH_ENV=<(echo rm -rf src) bash -c ls",
+        "ENV='$(rm -rf src)' sh -i",
+        "bash --init-file <(echo rm -rf src) -i",
+        "compgen -C 'rm -rf src;' z",
+        "complete -W '$(rm -rf src)' z",
+        "f() { rm -rf src; }; complete -F f z",
+        "bind -x '\"\\C-a\": rm -rf src'",
+        "mapfile -C 'rm -rf src;:' -c 1 x <<< a",
+        "hash -p /bin/rm ls; ls -rf src",
+        "fc -e 'rm -rf src;:'",
+        "alias a=b; alias b='rm -rf src'; a",
+        "alias s='nice '; alias r='rm -rf src'; s r",
+        "alias x='echo; rm -rf src'; x",
+    ]);
+    none_objects(&[
+        "PS1='$(git branch --show-current) $ '",
+        "complete -W 'start stop' svc; compgen -c | sort",
+        "trap 'echo done' EXIT; alias g=git; g status",
+        "f() { echo; }; export -f f; parallel f ::: a b",
+    ]);
+}
+
+#[test]
+fn arithmetic_runs_what_stands_in_a_subscript() {
+    all_object(&[
+        "declare \"a[\\$(rm -rf src)]=1\"",
+        "x='a[$(rm -rf src)]'; (( x ))",
+        "[[ -v 'a[$(rm -rf src)]' ]]",
+        "test -v 'a[`rm -rf src`]'",
+        "printf -v 'a[$(rm -rf src)]' x",
+        "unset 'a[$(rm -rf src)]'",
+        "let 'x = a[$(rm -rf src)]'",
+        "declare -i n='a[$(rm -rf src)]'",
+        "a[$(rm -rf src)]=1",
+        "x='$(rm -rf src)'; echo \"${x@P}\"",
+        "case x in $(rm -rf src)) ;; esac",
+    ]);
+    none_objects(&["[[ -v FOO ]]", "a[$i]=$(date)", "unset 'a[0]'", "(( a[i]++ ))", "test \"${a[$(date +%u)]}\" = x"]);
+}
+
+#[test]
+fn a_file_or_a_pipe_is_what_the_line_has_put_into_it() {
+    all_object(&[
+        "install -m755 <(echo rm -rf src) z && ./z",
+        "cat <(echo rm -rf src) > z; sh z",
+        "echo 'rm -rf src' | tee x; sh x",
+        "echo 'rm -rf src' > x; mv x y; sh y",
+        "dd of=x <<< 'rm -rf src'; sh x",
+        "bash <(echo rm -rf src)",
+        ". /proc/self/fd/0 <<< 'rm -rf src'",
+        "bash /dev/fd/3 3<<< 'rm -rf src'",
+        "bash -s -- x <<< 'rm -rf src'",
+        "exec < <(echo rm -rf src); sh",
+        "tee >(sh) <<< 'rm -rf src'",
+        "echo 'rm -rf src' > >(sh)",
+    ]);
+    none_objects(&[
+        "source <(kubectl completion bash)",
+        "npm test > >(tee out.log) 2> >(tee err.log >&2)",
+        "cargo build 2>&1 | tee >(grep warning > w.txt)",
+        "echo 'npm ci' > x; cp x y; sh y",
+    ]);
+}
+
+#[test]
+fn a_variable_of_the_environment_is_judged_like_an_option() {
+    all_object(&[
+        "GIT_CONFIG_PARAMETERS=\"'alias.z'='!rm -rf src'\" git z",
+        "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.z GIT_CONFIG_VALUE_0='reset --hard' git z",
+        "TAR_OPTIONS=--remove-files tar cf /dev/null src",
+        "CC=\"sh -c 'rm -rf src'\" make x.o",
+        "make CC='rm -rf src;:' x.o",
+        "GNUMAKEFLAGS='--eval=x:;rm\\ -rf\\ src' make x",
+        "EXINIT='!rm -rf src' ex -s -c q",
+        "npm_config_script_shell='rm -rf src' npm run x",
+        "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER='rm -rf src' cargo run",
+        "declare -x PAGER='rm -rf src'; git log",
+        "echo 'rm -rf src' > e.sh; SHELL=./e.sh script -q /dev/null",
+        "echo 'rm -rf src' > b/ls; chmod +x b/ls; PATH=b:$PATH ls",
+        "echo 'rm -rf src' > h/.zshenv; ZDOTDIR=h zsh -c true",
+        "echo 'import shutil; shutil.rmtree(\"src\")' > h/sitecustomize.py; PYTHONPATH=h python3 -c 1",
+        "echo 'require(\"fs\").rmSync(\"src\")' > x.js; NODE_OPTIONS='--require ./x.js' node -e 1",
+        "PYTHONBREAKPOINT=os.system python3 -c \"breakpoint('rm -rf src')\"",
+    ]);
+    none_objects(&[
+        "PYTHONPATH=. pytest -q",
+        "PATH=\"$HOME/.local/bin:$PATH\" poetry install",
+        "NODE_OPTIONS=\"--require ts-node/register\" mocha",
+        "MAKEFLAGS=\"-j$(nproc)\" cmake --build build",
+        "CC='ccache gcc' ./configure",
+        "GIT_SSH_COMMAND='ssh -i ~/.ssh/key' git fetch",
+        "LESSOPEN='|/usr/bin/lesspipe %s' less x.gz",
+        "make V=1 CC=clang PREFIX=$HOME/.local install",
+        "HOME=/tmp/x npm install",
+        "RUSTC_WRAPPER=sccache cargo build",
+    ]);
+}
