@@ -217,7 +217,7 @@ pub(super) fn strings(text: &str) -> Vec<String> {
 }
 
 /// Lists of strings, each as one line: `["rm", "-rf", "/"]`, `'rm', ['-rf', '/']`.
-fn joined_strings(text: &str) -> Vec<String> {
+pub(super) fn joined_strings(text: &str) -> Vec<String> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     for piece in pieces(text) {
         match lines.last_mut().filter(|_| piece.is_linked) {

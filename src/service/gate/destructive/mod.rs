@@ -18,6 +18,7 @@ mod class_tests;
 mod code;
 mod command;
 mod describe;
+mod embedded;
 mod examine;
 mod exception;
 mod finding;

@@ -3,18 +3,15 @@
 use super::{
     arguments::Arguments,
     brought::{self, Brought},
-    check, code,
+    code,
     command::program,
-    guard,
-    kind::{Kind, is_loader, is_scanned, is_shell},
+    kind::{Kind, is_loader},
     lists::lists_tree,
     place::{self, Place},
     printed::{cached, fetches, starts},
-    run::is_open,
     sed, sql,
     value::{UNKNOWN, Value},
     walk::{Context, Walk},
-    wrapper,
 };
 
 /// Options of `xargs` and `parallel` that take the next argument.
@@ -59,10 +56,16 @@ impl Walk<'_> {
             "read" | "mapfile" | "readarray" => self.read(name, argv, ctx),
             "printf" => self.print_into(argv),
             "compgen" | "complete" | "bind" | "hash" => self.later(name, argv, ctx),
-            "make" | "gmake" => self.made(argv, ctx),
             "git" => self.settings(argv, ctx),
             "trap" => self.trap(argv, ctx),
-            "at" | "batch" => self.input(argv, ctx),
+            "at" | "batch" | "newgrp" => self.input(argv, ctx),
+            "crontab" | "expect" | "ftp" | "gmake" | "incrontab" | "lftp" | "logrotate" | "m4" | "make" | "sftp" => {
+                if matches!(name, "gmake" | "make") {
+                    self.made(argv, ctx);
+                }
+                self.scripted(name, argv, ctx);
+                self.unknown(argv, ctx);
+            }
             "socat" => self.socket(argv, ctx),
             "." | "source" => {
                 let path = argv.get(1).map(String::as_str);
@@ -81,7 +84,7 @@ impl Walk<'_> {
             "remove-item" | "ri" if ctx.input.is_some() && argv.iter().any(|word| word.starts_with('-')) => {
                 self.hit("files.delete-listed", argv);
             }
-            "rm" | "unlink" | "srm" | "rimraf" | "del-cli" | "trash" => self.deletes(argv, ctx),
+            "rm" | "unlink" | "srm" | "rimraf" | "del-cli" | "trash" | "mdelete" | "mrm" => self.deletes(argv, ctx),
             _ if fetches(name) => self.fetch(name, argv),
             "heroku" if argv.get(1).is_some_and(|word| word == "pg:psql") => self.database("psql", &argv[1..], ctx),
             _ if sql::console(name).is_some() => self.database(name, argv, ctx),
@@ -90,9 +93,7 @@ impl Walk<'_> {
                 self.disguised(argv);
                 self.script_file(&path, &[vec!["sh".to_owned()], argv.to_vec()].concat(), ctx);
             }
-            _ if !kind.is(Kind::DATA) && !name.starts_with("get-") && !self.rules.knows(name) => {
-                self.unknown(argv, ctx);
-            }
+            _ if !kind.is(Kind::DATA) && !name.starts_with("get-") => self.unknown(argv, ctx),
             _ => {}
         }
     }
@@ -142,22 +143,6 @@ impl Walk<'_> {
         }
     }
 
-    /// An unknown program may run the words after it.
-    fn unknown(&mut self, argv: &[String], ctx: Context<'_>) {
-        self.disguised(argv);
-        let at = 1 + argv[1..].iter().take_while(|word| wrapper::is_assignment(word)).count();
-        let next = argv.get(at).map(|next| program(next).into_owned()).unwrap_or_default();
-        // The output of a command after it is an argument more often than a program.
-        let is_open = argv.get(at).is_some_and(|next| next != UNKNOWN && is_open(next));
-        let runs = is_open || is_shell(&next) || wrapper::is_known(&next) || code::language(&next).is_some();
-        let judged =
-            self.rules.knows(&next) || check::knows(&next) || sql::console(&next).is_some() || guard::knows(&next);
-        let dashes = argv.iter().position(|word| word == "--").map(|at| at + 1);
-        if let Some(from) = if runs || judged { Some(at) } else { dashes.filter(|at| *at < argv.len()) } {
-            self.command(&argv[from..], Context { elsewhere: true, ..ctx });
-        }
-    }
-
     fn deletes(&mut self, argv: &[String], ctx: Context<'_>) {
         // Only the system's owner can delete the downloads of packages.
         let is_kept = |word: &String| !word.starts_with('-') && !place::is_made_again(word);
@@ -166,32 +151,6 @@ impl Walk<'_> {
         }
         if argv.iter().any(|word| word.contains(UNKNOWN)) {
             self.hit("files.delete-listed", argv);
-        }
-    }
-
-    /// Commands of the shell inside those of an editor or a pager: `:!ls`, `+!ls`, `shell ls`. Also the files that an editor
-    /// writes: `:w x`.
-    pub(super) fn escapes(&mut self, argv: &[String], ctx: Context<'_>) {
-        let inside = argv.iter().skip(1).filter_map(|word| match word.split_once('!') {
-            Some((before, line)) if before.bytes().all(|byte| b"+:%.,$ 0123456789silentrw".contains(&byte)) => {
-                Some(line)
-            }
-            _ => word.strip_prefix("shell ").or_else(|| word.strip_prefix("platform shell ")),
-        });
-        for line in inside {
-            self.deeper(|walk| walk.guess(line, ctx));
-        }
-        let fed = match ctx.input {
-            Some(Value::Text(text)) => text.as_str(),
-            Some(Value::Output { .. }) | None => "",
-        };
-        for line in argv.iter().skip(1).map(String::as_str).chain(fed.lines()) {
-            let line = line.trim_start_matches(|c: char| c.is_ascii_digit() || "+:%.,$".contains(c));
-            let Some((command, path)) = line.split_once(' ') else { continue };
-            if matches!(command.trim_end_matches('!'), "w" | "wq" | "write" | "x" | "sav" | "saveas" | "up" | "update")
-            {
-                self.guard_written(path.trim(), argv);
-            }
         }
     }
 
@@ -389,25 +348,6 @@ impl Walk<'_> {
         if let Some(list) = self.lists.get("@") {
             let left = list.get(by..).unwrap_or_default().to_vec();
             self.positional(&left);
-        }
-    }
-
-    /// A program that runs others, with too many options to list: each known program among its arguments counts.
-    fn scan(&mut self, name: &str, argv: &[String], ctx: Context<'_>) {
-        self.escapes(argv, ctx);
-        self.disguise(name, argv);
-        for at in 1..argv.len() {
-            let word = argv[at].as_str();
-            if word.contains(' ') {
-                self.deeper(|walk| walk.guess(word, ctx));
-                continue;
-            }
-            let name = program(word);
-            let runs = is_shell(&name) || wrapper::is_known(&name) || is_scanned(&name);
-            let judged = self.rules.knows(&name) || check::knows(&name) || sql::console(&name).is_some();
-            if !word.starts_with('-') && (runs || judged || code::language(&name).is_some() || name == "nrv") {
-                return self.command(&argv[at..], ctx);
-            }
         }
     }
 

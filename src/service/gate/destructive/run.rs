@@ -96,6 +96,7 @@ impl Walk<'_> {
         if kind.is(Kind::READER) && shown(name, argv).any(|word| place::is_secret(word)) && !is_quiet(name, argv) {
             self.hit("secrets.read", argv);
         }
+        self.running_options(name, argv, ctx);
         self.deeper(|walk| {
             if let Some((runs, elsewhere)) = kind.is(Kind::WRAPPER).then(|| wrapper::runs(name, argv)).flatten() {
                 let ctx = Context { elsewhere: ctx.elsewhere || elsewhere, ..ctx };
@@ -140,6 +141,10 @@ impl Walk<'_> {
         match runs {
             Runs::Argv(from) => {
                 let inner = argv.get(from..).unwrap_or_default();
+                // `docker run --entrypoint rm image x`
+                if let Some(program) = wrapper::option(argv.get(..from).unwrap_or_default(), &["--entrypoint"]) {
+                    return self.command(&[vec![program], inner.to_vec()].concat(), ctx);
+                }
                 match inner.first().map(String::as_str) {
                     None => {
                         if is_login(name, argv) {

@@ -122,7 +122,12 @@ const WRAPPERS: &[Wrapper] = &[
         valued: "--package -p --prefix -C --filter",
         ..PLAIN
     },
-    Wrapper { names: "poetry pipenv pdm hatch rye", under: &["run"], valued: "-C --directory -P --project", ..PLAIN },
+    Wrapper {
+        names: "poetry pipenv pdm hatch rye",
+        under: &["run"],
+        valued: "-C -e -p --directory -P --project",
+        ..PLAIN
+    },
     Wrapper {
         names: "uv",
         under: &["run"],
@@ -138,10 +143,12 @@ const WRAPPERS: &[Wrapper] = &[
     },
     Wrapper { names: "dotenv", valued: "-e -f", ..PLAIN },
     Wrapper { names: "mise rtx", under: &["exec|x"], after: "-- -c --command", ..PLAIN },
-    Wrapper { names: "asdf", under: &["exec"], ..PLAIN },
+    Wrapper { names: "asdf goenv jenv nodenv phpenv pyenv rbenv", under: &["exec"], ..PLAIN },
+    Wrapper { names: "dpkg-architecture", after: "-c --command", ..PLAIN },
+    Wrapper { names: "pipx", under: &["run"], valued: "--spec --python --pip-args", ..PLAIN },
     Wrapper { names: "nix", under: &["develop|shell"], after: "-c --command", ..PLAIN },
     Wrapper { names: "nix", under: &["run"], after: "--", ..PLAIN },
-    Wrapper { names: "devbox flox pixi", under: &["run|activate"], after: "--", ..PLAIN },
+    Wrapper { names: "devbox flox pixi", under: &["run|activate"], valued: "-c -e --config --env", ..PLAIN },
     Wrapper { names: "xterm urxvt konsole alacritty st kitty xfce4-terminal", after: "-e -x", ..PLAIN },
     Wrapper { names: "gnome-terminal wezterm ptyxis", after: "-- -x", ..PLAIN },
     Wrapper { names: "screen", after: "stuff", line: true, ..PLAIN },
@@ -195,7 +202,26 @@ const WRAPPERS: &[Wrapper] = &[
     Wrapper { names: "lxc-attach", valued: "-n --name", elsewhere: true, ..PLAIN },
     Wrapper { names: "machinectl", under: &["shell"], skip: 1, elsewhere: true, ..PLAIN },
     Wrapper { names: "toolbox", under: &["run"], valued: "-c --container", elsewhere: true, ..PLAIN },
-    Wrapper { names: "distrobox", under: &["enter"], valued: "-n --name", skip: 1, elsewhere: true, ..PLAIN },
+    Wrapper { names: "distrobox", under: &["enter"], after: "-- -e --exec", elsewhere: true, ..PLAIN },
+    Wrapper { names: "runuser", valued: "-u -g -G -s -w --user --group --shell", elsewhere: true, ..PLAIN },
+    Wrapper {
+        names: "gcloud",
+        under: &["compute|alpha|beta", "ssh"],
+        after: "--",
+        elsewhere: true,
+        line: true,
+        ..PLAIN
+    },
+    Wrapper { names: "vagrant", under: &["ssh"], after: "--", elsewhere: true, line: true, ..PLAIN },
+    Wrapper {
+        names: "gh",
+        under: &["codespace|cs", "ssh"],
+        valued: "-c -R --codespace --repo --profile --server-port",
+        elsewhere: true,
+        line: true,
+        ..PLAIN
+    },
+    Wrapper { names: "yarn", under: &["workspaces|workspace"], after: "exec", ..PLAIN },
     Wrapper { names: "wsl", valued: "-d -u --distribution --user --cd", elsewhere: true, ..PLAIN },
     Wrapper {
         names: "ssh mosh autossh sshpass",
@@ -244,12 +270,15 @@ const LINES: &[(&str, &[&str], bool)] = &[
     ("rsync", &["-e", "--rsh"], false),
     ("man", &["-P", "--pager"], false),
     ("zip", &["-TT", "--unzip-command"], false),
+    ("cargo", &["-s", "--shell"], false),
+    ("nc", &["-c", "-e"], true),
+    ("ncat", &["-c", "-e", "--sh-exec"], true),
     ("git-rebase", &["-x", "--exec"], false),
 ];
 
 /// The names of the programs that [`runs`] knows.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    let own = ["git", "su", "runuser", "flock"];
+    let own = ["git", "su", "flock"];
     let listed = WRAPPERS.iter().flat_map(|wrapper| wrapper.names.split(' '));
     listed.chain(LINES.iter().map(|(name, ..)| *name)).chain(own)
 }
@@ -317,10 +346,6 @@ pub(super) fn runs(program: &str, argv: &[String]) -> Option<(Runs, bool)> {
     }
     match program {
         "su" => return Some((Runs::Input, true)),
-        "runuser" => {
-            let from = argv.iter().position(|word| word == "--").map_or(argv.len(), |at| at + 1);
-            return Some((Runs::Argv(from), true));
-        }
         "flock" => return FLOCK.start(argv).map(|from| (Runs::Argv(from), false)),
         "command" if argv.get(1).is_some_and(|word| matches!(word.as_str(), "-v" | "-V")) => return None,
         _ => {}
@@ -344,7 +369,10 @@ impl Wrapper {
         while let Some(word) = argv.get(at) {
             if expected.is_none() && !self.after.is_empty() {
                 let mark = argv[at..].iter().position(|word| self.after.split(' ').any(|mark| mark == word));
-                return mark.map(|mark| at + mark + 1);
+                // Its own options may follow.
+                let from = mark.map(|mark| at + mark + 1)?;
+                let options = argv[from..].iter().take_while(|word| word.starts_with('-')).count();
+                return Some(from + options);
             }
             if word == "--" && expected.is_none() {
                 return Some(at + 1 + skip);
@@ -370,6 +398,10 @@ impl Wrapper {
                 expected = under.next();
             } else if skip > 0 {
                 skip -= 1;
+                // The options behind an image are those of its program.
+                if skip == 0 && self.valued == CONTAINER {
+                    return Some(at + 1);
+                }
             } else if self.line || !is_assignment(word) {
                 return Some(at);
             }
@@ -386,7 +418,8 @@ pub(super) fn is_assignment(word: &str) -> bool {
     })
 }
 
-fn option(argv: &[String], options: &[&str]) -> Option<String> {
+/// The value of one of some options.
+pub(super) fn option(argv: &[String], options: &[&str]) -> Option<String> {
     let at = argv.iter().position(|word| options.contains(&word.as_str()));
     if let Some(line) = at.and_then(|at| argv.get(at + 1)) {
         return Some(line.clone());
