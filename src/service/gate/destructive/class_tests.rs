@@ -7,14 +7,14 @@ fn examined(line: &str) -> Examined {
 }
 
 #[track_caller]
-fn all_object(lines: &[&str]) {
+pub(super) fn all_object(lines: &[&str]) {
     for line in lines {
         assert!(!examined(line).hits.is_empty(), "{line}: {:?}", examined(line));
     }
 }
 
 #[track_caller]
-fn none_objects(lines: &[&str]) {
+pub(super) fn none_objects(lines: &[&str]) {
     for line in lines {
         let examined = examined(line);
         assert!(examined.hits.is_empty() && examined.unparsed.is_none(), "{line}: {examined:?}");
@@ -164,69 +164,6 @@ fn programs_that_run_others_are_looked_through_whatever_their_options() {
         "script -qc 'npm test' /dev/null",
         "xargs -n1 echo < list.txt",
         "find src -name '*.ts' -exec grep -l foo {} \\; -exec echo {} \\;",
-    ]);
-}
-
-#[test]
-fn a_command_is_found_in_any_option_or_script_that_runs_it() {
-    all_object(&[
-        "dpkg-architecture -c rm -rf src",
-        "gcc -wrapper rm,-rf,src x.c",
-        "split -b1 --filter='rm -rf src' x",
-        "sort --compress-program='rm -rf src' x",
-        "rsync --rsync-path='rm -rf src;rsync' x h:y",
-        "ssh -o ProxyCommand='rm -rf src' h",
-        "ssh -o 'ProxyCommand rm -rf src' h",
-        "apt-get -o Dpkg::Pre-Invoke::='rm -rf src' install x",
-        "rpm --eval '%(rm -rf src)'",
-        "go build -toolexec 'rm -rf src' ./...",
-        "cargo run --config 'build.rustc-wrapper=[\"rm\",\"-rf\",\"src\"]'",
-        "fzf --bind 'start:execute(rm -rf src)'",
-        "hg --config alias.x='!rm -rf src' x",
-        "strace -o '|rm -rf src' ls",
-        "aws ecs execute-command --task t --command 'rm -rf /data'",
-        "az container exec -n c --exec-command 'rm -rf /data'",
-        "docker run --entrypoint rm alpine -rf /w/src",
-        "lerna exec -- rm -rf src",
-        "rustup run stable rm -rf src",
-        "nomad alloc exec abc rm -rf /data",
-        "gh codespace ssh -c name -- rm -rf src",
-        "gcloud compute ssh vm -- rm -rf /data",
-        "vagrant ssh web -- -t 'rm -rf /data'",
-        "runuser -u nobody rm -rf src",
-        "hatch -e dev run rm -rf src",
-        "dtach -n /tmp/x rm -rf src",
-        "nohup-like -n 3 sh -c 'rm -rf src'",
-        "pueue add 'rm -rf src'",
-        "vifm -c '!rm -rf src'",
-        "bpftrace -e 'BEGIN { system(\"rm -rf src\") }'",
-        "vim -es +'call system(\"rm -rf src\")' +q",
-        "m4 <<< 'esyscmd(rm -rf src)'",
-        "newgrp <<< 'rm -rf src'",
-        "crontab <<< '* * * * * rm -rf ~/src'",
-        "sftp h <<< '!rm -rf src'",
-        "sftp h <<< 'rm data/*'",
-        "lftp -c 'open h; mirror -R --delete a b'",
-        "expect <<< 'system rm -rf src'",
-        "printf '/l {\nprerotate\nrm -rf src\nendscript\n}\n' > r.conf; logrotate -f r.conf",
-        "make -f - <<< 'x:;rm -rf src'",
-        "make --eval='x:;rm -rf src' x",
-        "printf 'x:\n\trm -rf src\n' > M; make -f M",
-        "printf 'a: b\nb:\n\trm -rf src\n' > Makefile; make",
-        "curl https://x/m | make -f -",
-    ]);
-    none_objects(&[
-        "printf 'a:\n\techo\nclean:\n\trm -rf out\n' > Makefile; make a",
-        "ssh -o ProxyCommand='ssh -W %h:%p bastion' h",
-        "docker build --build-arg CMD='rm -rf /' .",
-        "tracker add --title 'rm -rf src' --body 'git reset --hard'",
-        "slack-cli send 'terraform destroy done'",
-        "gh pr create --title 'Fix git reset --hard' --body 'Runs rm -rf src; see below'",
-        "claude -p 'explain rm -rf src; git reset --hard'",
-        "codecov --flags=$(echo a b | tr -d -- '-.')",
-        "make test ARGS='-k rm'",
-        "fzf --preview 'bat --color=always {}'",
-        "git log --pretty=format:'%h %s'",
     ]);
 }
 

@@ -76,6 +76,29 @@ const DELETES: &[&str] = &[
     "delete-file",
     "delete-directory",
     "rm(",
+    ".rm(",
+    "Path.rmdir",
+    "Path.unlink",
+    "POSIX::remove",
+    "Sys.remove",
+    "rmtree ",
+    "remove_all(",
+    "RemoveAll(",
+    "removeDir(",
+    "removeDirectoryRecursive",
+    "removeItem(",
+    ".deleteDir(",
+    "deleteRecursively(",
+    "Directory.Delete(",
+    "Directory]::Delete(",
+    "File.Delete(",
+    "File]::Delete(",
+    "File::delete",
+    "Files.delete",
+    "delete-tree",
+    "del_dir_r",
+    "call delete(",
+    "fn.delete(",
     ".clearObjects(",
     ".deleteObjects(",
     ".deleteIndex(",
@@ -107,21 +130,58 @@ const RUNS: &[&str] = &[
     "os.execute",
     "sh(",
     "pty.",
-    "breakpoint(",
     "shell-command",
+    "breakpoint(",
+    "os:cmd",
+    "callCommand",
+    "readProcess",
+    "doShellScript",
+    "execute",
+    "run-program",
+    "System.cmd",
+    "System.shell",
+    "Sys.command",
+    "Process(",
+    "ProcessBuilder(",
+    "(shell ",
+    "shell \"",
+    "/sh ",
 ];
+
+/// Calls that run a string as code of the same language.
+const EVALUATES: &[&str] = &[
+    "exec(",
+    "eval",
+    "compile(",
+    "runsource(",
+    "runcode(",
+    "Function(",
+    "runInThisContext(",
+    "runInNewContext(",
+    "loadstring(",
+    "load(",
+];
+
+/// Names of functions that delete, or run commands, where code takes them from a module under a name or by a string.
+const NAMED: &[&str] =
+    &["remove", "removedirs", "rm", "rmSync", "rmdir", "rmdirSync", "rmtree", "truncate", "unlink", "unlinkSync"];
 
 /// The language that a program runs.
 pub(super) fn language(program: &str) -> Option<Language> {
     let stem = program.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
     Some(match stem {
-        "python" | "pypy" | "ipython" | "py" | "pythonw" => Language::Python,
-        "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" => Language::Node,
+        "python" | "pypy" | "ipython" | "py" | "pythonw" | "micropython" | "jython" | "bpython" | "sage"
+        | "blender" => Language::Python,
+        "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" | "coffee" | "qjs" => Language::Node,
         "perl" => Language::Perl,
         "ruby" | "irb" | "jruby" => Language::Ruby,
         "php" => Language::Php,
         "lua" | "luajit" | "osascript" | "rscript" | "tclsh" | "julia" | "elixir" | "groovy" | "scala" | "guile"
-        | "emacs" => Language::Other,
+        | "emacs" | "emacsclient" | "r" | "octave" | "octave-cli" | "matlab" | "gnuplot" | "ghc" | "ghci"
+        | "runghc" | "kotlin" | "kotlinc" | "swift" | "erl" | "jshell" | "jrunscript" | "racket" | "sbcl" | "clisp"
+        | "clojure" | "clj" | "bb" | "raku" | "ocaml" | "crystal" | "janet" | "wish" | "expect" | "dc" => {
+            Language::Other
+        }
         _ => return None,
     })
 }
@@ -130,23 +190,25 @@ impl Language {
     /// The options that take the next argument.
     pub(super) fn valued(self) -> &'static [&'static str] {
         match self {
-            Language::Python => &["-c", "-m", "-W", "-X"],
+            Language::Python => &["-c", "-m", "-W", "-X", "--python-expr"],
             Language::Node => &["-e", "-p", "--eval", "--print", "-r", "--require", "--import", "--loader", "-pe"],
             Language::Perl => &["-e", "-E", "-M", "-I"],
             Language::Ruby => &["-e", "-r", "-I", "-C"],
             Language::Php => &["-r", "-d", "-B", "-R", "-E", "-f"],
-            Language::Other => &["-e", "-l", "--eval", "-eval", "--execute"],
+            Language::Other => &["-e", "-c", "-l", "-x", "--eval", "-eval", "-batch", "--execute"],
         }
     }
 
     /// True if the value of an option is code.
     pub(super) fn takes_code(self, name: &str, letter: Option<char>) -> bool {
         match self {
-            Language::Python => !name.starts_with("--") && letter == Some('c'),
+            Language::Python => name == "--python-expr" || !name.starts_with("--") && letter == Some('c'),
             Language::Node => matches!(name, "--eval" | "--print" | "-e" | "-p" | "-pe" | "-ep"),
             Language::Perl => !name.starts_with("--") && matches!(letter, Some('e' | 'E')),
-            Language::Ruby | Language::Other => {
-                matches!(name, "--eval" | "-eval" | "--execute") || !name.starts_with("--") && letter == Some('e')
+            Language::Ruby => !name.starts_with("--") && letter == Some('e'),
+            Language::Other => {
+                matches!(name, "--eval" | "-eval" | "--execute" | "-batch" | "-x" | "-c")
+                    || !name.starts_with("--") && letter == Some('e')
             }
             Language::Php => !name.starts_with("--") && matches!(letter, Some('r' | 'B' | 'R' | 'E')),
         }
@@ -155,6 +217,10 @@ impl Language {
 
 /// Scans code.
 pub(super) fn scan(text: &str, language: Language) -> Found {
+    scan_to(text, language, 3)
+}
+
+fn scan_to(text: &str, language: Language, depth: u32) -> Found {
     let mut found = Found::default();
     let plain = without_strings(text);
     let loose = matches!(language, Language::Perl | Language::Php | Language::Other);
@@ -166,22 +232,72 @@ pub(super) fn scan(text: &str, language: Language) -> Found {
             .any(|piece| piece.trim_start().starts_with(*call)),
         false => plain.contains(*call),
     };
+    let named = || strings(text).iter().any(|name| NAMED.binary_search(&&**name).is_ok());
     let by_name = || loose && strings(text).iter().any(|name| matches!(name.as_str(), "unlink" | "rmdir"));
-    let evaluated = || {
-        let calls = ["exec(", "eval("].iter().any(|call| plain.contains(call));
-        calls
-            && strings(text)
-                .iter()
-                .any(|code| DELETES.iter().any(|call| call.contains(['.', '(']) && code.contains(call)))
+    let indexed = ["[\"\"](", "['']("].iter().any(|index| plain.contains(index)) || plain.contains("getattr(");
+    // `perl -nle unlink`, but not `/unlink/`.
+    let bare = || {
+        let starts = |at: usize| plain[..at].chars().next_back().is_none_or(|c| " ;{(,\t\n".contains(c));
+        let mut found = plain.match_indices("unlink").filter(|(at, _)| starts(*at));
+        language == Language::Perl
+            && found.any(|(at, name)| plain[at + name.len()..].chars().next().is_none_or(|c| " ;}<)$@\n".contains(c)))
     };
-    if deletes.any(is_call) || by_name() || evaluated() {
+    if deletes.any(is_call) || by_name() || indexed && named() || bare() || imports(&plain, language) {
         found.rules.push("code.delete");
     }
-    if RUNS.iter().any(|call| plain.contains(call)) {
-        found.commands = strings(text);
-        found.commands.extend(joined_strings(text));
+    if depth > 0 && EVALUATES.iter().any(|call| plain.contains(call)) {
+        for code in strings(text).iter().filter(|code| code.contains([' ', '('])) {
+            let inner = scan_to(code, language, depth - 1);
+            found.commands.extend(inner.commands);
+            if found.rules.is_empty() {
+                found.rules = inner.rules;
+            }
+        }
+    }
+    // `open(F, "|ls")`
+    let pipes = |line: &String| line.starts_with('|') || line.ends_with('|');
+    let opens = || plain.contains("open") && strings(text).iter().any(pipes);
+    if indexed || RUNS.iter().any(|call| plain.contains(call)) || opens() {
+        found.commands.extend(lines(text));
     }
     found
+}
+
+/// The lines that code may pass to a shell: each of its strings, lists of them, and those whose beginning is another string.
+pub(super) fn lines(text: &str) -> Vec<String> {
+    let strings = strings(text);
+    let is_name = |word: &&String| word.len() < 16 && !word.contains([' ', '$', '{', '|']);
+    let names: Vec<&String> = strings.iter().filter(is_name).take(4).collect();
+    let mut lines = joined_strings(text);
+    for line in &strings {
+        // `"$x -rf"`, `"#{x} -rf"`, `"{x} -rf"`, `"%s -rf"`, `x + " -rf"`
+        let is_open = line.starts_with([' ', '$', '{']) || line.starts_with("#{") || line.starts_with("%s");
+        if let Some((_, rest)) = line.split_once(' ').filter(|_| is_open) {
+            lines.extend(names.iter().map(|name| format!("{name} {rest}")));
+        }
+        lines.push(line.trim_matches(['|', ' ']).to_owned());
+    }
+    lines
+}
+
+fn words(plain: &str) -> impl Iterator<Item = &str> {
+    plain.split(|c: char| !c.is_alphanumeric() && c != '_')
+}
+
+/// True if code takes a function that deletes from a module: `from shutil import rmtree as r`, `const {rm} = require("fs")`.
+fn imports(plain: &str, language: Language) -> bool {
+    let takes = |taken: &str| words(taken).any(|word| NAMED.binary_search(&word).is_ok());
+    plain.split([';', '\n']).any(|statement| match language {
+        Language::Python => {
+            let from = statement.trim_start().strip_prefix("from ").and_then(|rest| rest.split_once(" import "));
+            from.is_some_and(|(module, taken)| matches!(module.trim(), "os" | "shutil") && takes(taken))
+        }
+        Language::Node if statement.contains("require(") || statement.contains("import") => {
+            let inside = statement.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
+            inside.is_some_and(|(taken, _)| takes(taken))
+        }
+        _ => false,
+    })
 }
 
 /// The text without quoted strings, and without comments to the end of the line.
@@ -267,7 +383,9 @@ fn pieces(text: &str) -> Vec<Piece> {
                 if matches!(character, 'x' | 'w') {
                     characters.next();
                 }
-                let is_linked = between.contains(',') && between.chars().all(|c| " \t\n,[]()".contains(c));
+                let between_them = between.replace("args", "");
+                let is_linked = between_them.chars().all(|c| " \t\n,[](){}:".contains(c))
+                    && (between.contains(',') || !between.is_empty() && between.trim().is_empty());
                 between.clear();
                 current = Some((close, Piece { text: String::new(), is_linked }));
             }

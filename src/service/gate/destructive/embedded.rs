@@ -158,6 +158,9 @@ impl Walk<'_> {
         for at in 1..argv.len() {
             let word = argv[at].as_str();
             if word.contains(' ') {
+                if word.contains('(') {
+                    self.code(word, code::Language::Other, argv, ctx);
+                }
                 self.embedded(word, ctx);
                 continue;
             }
@@ -252,38 +255,42 @@ fn is_told(before: &str, word: &str) -> bool {
     TOLD.binary_search(&name.trim_start_matches('-')).is_ok() && (name.starts_with('-') || word.contains('='))
 }
 
-/// The texts that may be commands: the whole, each behind `!` or a word that runs it, and those in the call of a function.
+/// The texts that may be commands: the whole, those in its lines, and strings.
 fn commands(text: &str) -> Vec<String> {
     let mut found = vec![text.trim().to_owned()];
-    for line in text.lines().take(64) {
-        let line = line.trim();
-        match line.split_once('!') {
-            Some((before, rest)) if before.bytes().all(|byte| b"+:%.,$ ~0123456789silentrw".contains(&byte)) => {
-                found.push(rest.to_owned());
-            }
-            _ => {}
-        }
-        if let Some((first, rest)) = line.split_once(' ') {
-            if is_running(first) {
-                found.push(rest.to_owned());
-            } else if first == "platform" {
-                found.extend(rest.strip_prefix("shell ").map(str::to_owned));
-            }
-        }
-        let calls = line.match_indices('(').take(8).filter(|(at, _)| {
-            let name = line[..*at].rsplit(|c: char| !c.is_alphanumeric() && c != '_' && c != '%' && c != '$').next();
-            name.is_some_and(|name| matches!(name, "%" | "$") || is_running(name))
-        });
-        for (at, _) in calls {
-            let inner = &line[at + 1..];
-            let end = inner.rfind(')').unwrap_or(inner.len());
-            found.push(inner[..end].trim_matches(['"', '\'', '`', '[', ']', ' ']).to_owned());
-        }
-    }
+    found.extend(text.lines().take(64).flat_map(inner));
     if text.starts_with('[') {
         found.extend(code::joined_strings(text));
     } else if text.contains('(') {
         found.extend(code::scan(text, code::Language::Other).commands);
+    }
+    found
+}
+
+/// The texts in a line of a small language that may be commands: behind `!` or a word that runs it, and in the call of a function.
+pub(super) fn inner(line: &str) -> Vec<String> {
+    let (line, mut found) = (line.trim(), Vec::new());
+    match line.split_once('!') {
+        Some((before, rest)) if before.bytes().all(|byte| b"+:%.,$ ~0123456789silentrw".contains(&byte)) => {
+            found.push(rest.to_owned());
+        }
+        _ => {}
+    }
+    if let Some((first, rest)) = line.split_once(' ') {
+        if is_running(first) {
+            found.push(rest.to_owned());
+        } else if first == "platform" {
+            found.extend(rest.strip_prefix("shell ").map(str::to_owned));
+        }
+    }
+    let calls = line.match_indices('(').take(8).filter(|(at, _)| {
+        let name = line[..*at].rsplit(|c: char| !c.is_alphanumeric() && c != '_' && c != '%' && c != '$').next();
+        name.is_some_and(|name| matches!(name, "%" | "$") || is_running(name))
+    });
+    for (at, _) in calls {
+        let inner = &line[at + 1..];
+        let end = inner.rfind(')').unwrap_or(inner.len());
+        found.push(inner[..end].trim_matches(['"', '\'', '`', '[', ']', ' ']).to_owned());
     }
     found
 }

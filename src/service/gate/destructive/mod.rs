@@ -38,6 +38,8 @@ mod output;
 mod patched;
 mod place;
 mod printed;
+#[cfg(test)]
+mod program_tests;
 mod programs;
 mod revisions;
 mod rule;

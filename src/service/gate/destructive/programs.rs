@@ -59,7 +59,7 @@ impl Walk<'_> {
             "git" => self.settings(argv, ctx),
             "trap" => self.trap(argv, ctx),
             "at" | "batch" | "newgrp" => self.input(argv, ctx),
-            "crontab" | "expect" | "ftp" | "gmake" | "incrontab" | "lftp" | "logrotate" | "m4" | "make" | "sftp" => {
+            "crontab" | "ftp" | "gmake" | "incrontab" | "lftp" | "logrotate" | "m4" | "make" | "sftp" => {
                 if matches!(name, "gmake" | "make") {
                     self.made(argv, ctx);
                 }
@@ -73,7 +73,7 @@ impl Walk<'_> {
                     self.script_file(path, argv, ctx);
                 }
             }
-            "awk" | "gawk" | "mawk" => self.awk(argv, ctx),
+            "awk" | "gawk" | "goawk" | "mawk" | "nawk" | "original-awk" => self.awk(argv, ctx),
             "vi" | "vim" | "nvim" | "view" | "ex" | "ed" | "less" | "more" => self.escapes(argv, ctx),
             "tmux" => {
                 for text in argv.iter().skip(1).filter(|word| word.contains(' ')) {
@@ -138,7 +138,13 @@ impl Walk<'_> {
             let deeds = sed::deeds(script);
             deeds.writes.into_iter().for_each(|path| self.guard_written(path, argv));
             for line in deeds.runs {
-                self.deeper(|walk| walk.guess(line, ctx));
+                let line = line.replace('&', UNKNOWN);
+                match ctx.input {
+                    Some(Value::Text(text)) if line.is_empty() => self.deeper(|walk| walk.guess(text, ctx)),
+                    _ if line.is_empty() => {}
+                    // More of the line may follow.
+                    _ => self.deeper(|walk| walk.guess(&format!("{line} {UNKNOWN}"), ctx)),
+                }
             }
         }
     }
@@ -192,6 +198,12 @@ impl Walk<'_> {
                 let into = arguments.operands.last().filter(|word| !word.contains(".tar") && !word.ends_with(".tgz"));
                 self.land(&Brought::unknown(into.copied().unwrap_or(".")), argv);
             }
+            if matches!(module, "asyncio" | "cProfile" | "code" | "pdb" | "timeit") {
+                arguments.operands.iter().for_each(|code| self.code(code, language, argv, ctx));
+                if let Some(Value::Text(code)) = ctx.input {
+                    self.code(code, language, argv, ctx);
+                }
+            }
             let fetched = matches!(ctx.input, Some(Value::Output { fetched: true }));
             let reads =
                 matches!(module, "json.tool" | "base64" | "gzip" | "quopri" | "calendar" | "tokenize" | "ast" | "json");
@@ -203,6 +215,10 @@ impl Walk<'_> {
         match arguments.operands.first() {
             _ if has_code => {}
             None | Some(&"-") => self.input(argv, ctx),
+            // `bb '(shell "ls")'`
+            Some(code) if language == code::Language::Other && code.starts_with('(') => {
+                self.code(code, language, argv, ctx);
+            }
             Some(path) => self.script_file(path, argv, ctx),
         }
     }
@@ -358,8 +374,12 @@ impl Walk<'_> {
                 None => self.guard_code(word, None, argv),
             }
         }
-        for word in argv.iter().skip(1).filter(|word| word.contains("system(") || word.contains('|')) {
-            for line in code::strings(word) {
+        if !argv.iter().any(|word| word.contains("system(") || word.contains('|')) {
+            return;
+        }
+        for word in argv.iter().skip(1) {
+            let value = word.split_once('=').map(|(_, value)| value.to_owned());
+            for line in code::lines(word).into_iter().chain(value.filter(|value| !value.contains('"'))) {
                 self.deeper(|walk| walk.guess(&line, ctx));
             }
         }

@@ -3,6 +3,7 @@
 use super::{
     brought, check, code,
     command::program,
+    embedded,
     kind::{Kind, is_shell},
     place::{self, Place},
     value::{UNKNOWN, Value},
@@ -302,6 +303,12 @@ impl Walk<'_> {
         }
         for line in found.commands {
             self.deeper(|walk| walk.guess(&line, ctx));
+        }
+        // Many of them run what follows a word or a sign.
+        if language == code::Language::Other {
+            for line in text.lines().take(64).flat_map(embedded::inner) {
+                self.deeper(|walk| walk.guess(&line, ctx));
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Deeds<'a> {
     pub(super) writes: Vec<&'a str>,
+    /// An empty one stands for its input.
     pub(super) runs: Vec<&'a str>,
 }
 
@@ -39,9 +40,12 @@ fn command<'a>(text: &'a str, deeds: &mut Deeds<'a>) -> &'a str {
             return "";
         }
         's' | 'y' => {
-            let Some(flags) = sections(rest) else { return "" };
+            let Some((replacement, flags)) = sections(rest) else { return "" };
             let end = flags.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(flags.len());
             let own = &flags[..end];
+            if letter == 's' && own.split('w').next().is_some_and(|own| own.contains('e')) {
+                deeds.runs.extend([replacement, ""]);
+            }
             let Some(at) = own.find('w').filter(|_| letter == 's') else { return &flags[end..] };
             let (line, next) = flags[at + 1..].split_once('\n').unwrap_or((&flags[at + 1..], ""));
             deeds.writes.push(line.trim());
@@ -52,19 +56,21 @@ fn command<'a>(text: &'a str, deeds: &mut Deeds<'a>) -> &'a str {
     next
 }
 
-/// The text after the two sections of `s/…/…/`.
-fn sections(text: &str) -> Option<&str> {
+/// The second section of `s/…/…/`, and the text after it.
+fn sections(text: &str) -> Option<(&str, &str)> {
     let mark = text.chars().next()?;
     let (mut left, mut rest) = (2, text[mark.len_utf8()..].char_indices());
     let text = &text[mark.len_utf8()..];
+    let mut second = 0;
     while let Some((at, character)) = rest.next() {
         match character {
             '\\' => drop(rest.next()),
             _ if character == mark => {
                 left -= 1;
                 if left == 0 {
-                    return Some(&text[at + mark.len_utf8()..]);
+                    return Some((&text[second..at], &text[at + mark.len_utf8()..]));
                 }
+                second = at + mark.len_utf8();
             }
             _ => {}
         }
@@ -116,6 +122,8 @@ mod tests {
         check("b end; : end\nw x", &["x"], &[]);
         check("a text\\\nw y\nw x", &["x"], &[]);
         check("1e rm x\nw x", &["x"], &["rm x"]);
+        check("s/a/rm x/ge", &[], &["rm x", ""]);
+        check("s/a/b/we", &["e"], &[]);
     }
 
     #[test]
