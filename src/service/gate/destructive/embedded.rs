@@ -116,7 +116,7 @@ impl Walk<'_> {
                 return self.command(&argv[at + 1..], Context { elsewhere: true, ..ctx });
             }
         }
-        let runs = |word: &String| RUNNERS.contains(&word.as_str());
+        let runs = |word: &String| RUNNERS.contains(&word.as_str()) || word.starts_with("cmd.");
         let told = argv.iter().skip(1).position(runs).map(|at| at + 2);
         let dashes = || argv.iter().position(|word| word == "--").map(|at| at + 1);
         let from = if is_known { told.or_else(dashes) } else { Some(1) };

@@ -81,6 +81,13 @@ impl Walk<'_> {
                 }
             }
             "sed" | "gsed" => self.sed(argv, ctx),
+            "tee"
+                if argv.iter().any(|word| word.contains('*'))
+                    && !argv.iter().any(|word| matches!(word.as_str(), "-a" | "--append")) =>
+            {
+                self.hit("files.overwrite-many", argv);
+            }
+            "apt" | "apt-get" | "dpkg" | "rpm" => self.installs(argv),
             "remove-item" | "ri" if ctx.input.is_some() && argv.iter().any(|word| word.starts_with('-')) => {
                 self.hit("files.delete-listed", argv);
             }
@@ -157,6 +164,11 @@ impl Walk<'_> {
         }
         if argv.iter().any(|word| word.contains(UNKNOWN)) {
             self.hit("files.delete-listed", argv);
+        }
+        let mut words = argv.iter().skip(1).filter(|word| !word.starts_with('-'));
+        // The line may have made them itself.
+        if words.any(|word| place::is_secret(word) && !self.files.contains_key(word)) {
+            self.hit("secrets.delete", argv);
         }
     }
 
@@ -382,6 +394,17 @@ impl Walk<'_> {
             for line in code::lines(word).into_iter().chain(value.filter(|value| !value.contains('"'))) {
                 self.deeper(|walk| walk.guess(&line, ctx));
             }
+        }
+    }
+
+    /// Packages that the line has fetched, whose scripts run.
+    fn installs(&mut self, argv: &[String]) {
+        let installs = ["install", "-i", "--install", "-U", "-Uvh", "-ivh", "-F"];
+        let mut paths = argv.iter().filter(|word| word.contains('.')).map(|word| word.trim_start_matches("./"));
+        if argv.iter().any(|word| installs.contains(&word.as_str()))
+            && paths.any(|path| self.files.get(path) == Some(&Value::Output { fetched: true }))
+        {
+            self.hit("shell.fetched", argv);
         }
     }
 

@@ -94,7 +94,7 @@ impl Walk<'_> {
         self.in_path(argv, ctx);
         self.keep_out(name, argv);
         self.guard(name, kind, argv, ctx);
-        if kind.is(Kind::READER) && shown(name, argv).any(|word| place::is_secret(word)) && !is_quiet(name, argv) {
+        if kind.is(Kind::READER) && shown(name, argv).any(|word| is_secret(name, word)) && !is_quiet(name, argv) {
             self.hit("secrets.read", argv);
         }
         self.running_options(name, argv, ctx);
@@ -350,6 +350,15 @@ fn shown<'a>(name: &str, argv: &'a [String]) -> impl Iterator<Item = &'a String>
     let is_loaded = |word: &str| word.starts_with("--env-file");
     let words = argv[..to].iter().enumerate().skip(1);
     words.filter(move |(at, word)| !is_loaded(word) && argv[at - 1] != "--env-file").map(|(_, word)| word)
+}
+
+/// True if a word is a file with credentials, or code that reads one.
+fn is_secret(name: &str, word: &str) -> bool {
+    let reads = || ["read", "Read", "open"].iter().any(|call| word.contains(call));
+    place::is_secret(word)
+        || code::language(name).is_some()
+            && reads()
+            && code::strings(word).iter().any(|text| !text.contains(' ') && place::is_secret(text))
 }
 
 /// A search that shows no line.
