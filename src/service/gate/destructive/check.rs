@@ -19,6 +19,7 @@ pub(super) fn check(program: &str, argv: &[String], valued: &[&str], folder: Opt
         "kill" => kill(argv),
         "iptables" | "ip6tables" => firewall(argv),
         "git" if argv.iter().any(|word| word == "config") => config(argv, valued),
+        "git" if argv.iter().any(|word| word == "-c") => pager(argv, valued),
         "mv" | "gmv" => moves(argv, valued, folder).then_some("files.move-system"),
         "rm" | "unlink" | "srm" => empties(argv, valued, folder).then_some("files.delete-every"),
         "cp" | "gcp" | "ln" | "sed" | "gsed" | "perl" | "ruby" | "tar" | "bsdtar" => {
@@ -56,6 +57,19 @@ fn git(argv: &[String], valued: &[&str]) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// `git -c` with a pager that is not one.
+fn pager(argv: &[String], valued: &[&str]) -> Option<&'static str> {
+    let arguments = Arguments::parse(&argv[1..], valued);
+    let runs = |setting: &str| {
+        let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+        let shows = ["", "bat", "cat", "delta", "less", "more", "most", "true"];
+        let first = value.split(' ').next().unwrap_or_default();
+        name.eq_ignore_ascii_case("core.pager")
+            && !(shows.contains(&first) && !value.contains(|c: char| "|&;<>$`\n".contains(c)))
+    };
+    arguments.values("-c").any(runs).then_some("git.runs")
 }
 
 /// A `git config`: its operands without the subcommand, and true if it sets or removes them.

@@ -25,6 +25,26 @@ use super::{
 const UNLINKS: &[&str] =
     &["del", "del-cli", "erase", "remove-item", "ri", "rimraf", "rm", "rmdir", "srm", "trash", "trash-put", "unlink"];
 
+/// Commands of git that make no commit.
+const NO_COMMIT: &[&str] = &[
+    "blame",
+    "cat-file",
+    "clone",
+    "describe",
+    "diff",
+    "fetch",
+    "grep",
+    "log",
+    "ls-files",
+    "ls-remote",
+    "ls-tree",
+    "push",
+    "rev-list",
+    "rev-parse",
+    "show",
+    "status",
+];
+
 /// Commands of nrv that look at no person's trust, or only tell of it.
 const FREE_OF_TRUST: &[&str] =
     &["check", "completions", "docs", "doctor", "gate", "help", "init", "man", "new", "runs", "scripts"];
@@ -112,8 +132,14 @@ impl Walk<'_> {
         let given = |options: &[&str]| options.iter().any(|option| arguments.has_one(option, true));
         let mut settings = arguments.values("-c").chain(arguments.values("--config-env"));
         let copies = arguments.operands.first() == Some(&"init") && given(&["--template"]);
-        if copies || settings.any(check::decides_hooks) {
+        // Without hooks, a command that makes no commit only skips the repository's own checks.
+        let runs_none = |setting: &str| matches!(setting.split_once('='), Some((_, "" | "/dev/null")));
+        let commits_nothing = arguments.operands.first().is_some_and(|command| NO_COMMIT.contains(command));
+        let is_guarded = |setting: &&str| check::decides_hooks(setting) && !(commits_nothing && runs_none(setting));
+        if copies || settings.any(|setting| is_guarded(&setting)) {
             self.hit("guard.git-hooks", argv);
+        } else if arguments.operands.first() == Some(&"push") && arguments.values("-c").any(check::decides_hooks) {
+            self.hit("git.no-verify", argv);
         }
         if arguments.operands.first() == Some(&"config") {
             let edits = given(&["-e", "--edit"]) || arguments.operands.get(1) == Some(&"edit");

@@ -46,6 +46,7 @@ mod rule;
 mod run;
 mod script;
 mod sed;
+mod settings;
 mod shell;
 #[cfg(test)]
 mod shell_tests;

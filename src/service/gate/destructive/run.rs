@@ -6,57 +6,11 @@ use super::{
     embedded,
     kind::{Kind, is_shell},
     place::{self, Place},
+    settings::prints_settings,
     value::{UNKNOWN, Value},
     walk::{Context, Walk},
     wrapper::{self, Runs},
 };
-
-/// Output that is meant to be evaluated.
-const SETTINGS: &[&str] = &[
-    "asdf",
-    "atuin",
-    "aws",
-    "basher",
-    "brew",
-    "cargo",
-    "conda",
-    "dircolors",
-    "direnv",
-    "docker-machine",
-    "fasd",
-    "fnm",
-    "getopt",
-    "gh",
-    "goenv",
-    "gpg-agent",
-    "helm",
-    "hub",
-    "jenv",
-    "keychain",
-    "kubectl",
-    "lesspipe",
-    "luarocks",
-    "minikube",
-    "mise",
-    "nodenv",
-    "npm",
-    "opam",
-    "perl",
-    "pip",
-    "pip3",
-    "pipenv",
-    "pyenv",
-    "rbenv",
-    "register-python-argcomplete",
-    "resize",
-    "rustup",
-    "ssh-agent",
-    "starship",
-    "terraform",
-    "thefuck",
-    "tmuxifier",
-    "zoxide",
-];
 
 impl Walk<'_> {
     /// One command, by its arguments.
@@ -193,8 +147,7 @@ impl Walk<'_> {
         let inner = line.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
         match inner {
             Some(inner) => {
-                let first = inner.split_ascii_whitespace().next().unwrap_or_default();
-                if SETTINGS.binary_search(&&*program(first)).is_err() {
+                if !prints_settings(inner) {
                     self.hit("shell.output", argv);
                 }
             }
@@ -266,8 +219,7 @@ impl Walk<'_> {
         match self.content(path) {
             Some(Value::Text(text)) => self.fed(&text, argv, ctx),
             Some(Value::Output { .. }) if path.starts_with("<(") => {
-                let first = path[2..].split_ascii_whitespace().next().unwrap_or_default();
-                if SETTINGS.binary_search(&&*program(first)).is_err() {
+                if !path.strip_suffix(')').is_some_and(|path| prints_settings(&path[2..])) {
                     self.hit("shell.output", argv);
                 }
             }
