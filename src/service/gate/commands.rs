@@ -138,6 +138,59 @@ mod tests {
     }
 
     #[test]
+    fn a_disposable_place_may_be_deleted_below_the_workspace_alone() {
+        let policy = "[gates.destructive]\ndisposable = ['dist', 'packages/*/build', 'out/**']\n";
+        for line in [
+            "rm -rf dist",
+            "rm -rf ./dist packages/a/build/x out",
+            "rm -rf out/*",
+            "cd packages/a && rm -rf build dist",
+            "rimraf dist",
+            "find dist -name '*.map' -delete",
+            "rd /s /q dist",
+            "Remove-Item -Recurse -Force dist,out",
+        ] {
+            check(policy, line, Decision::Allow);
+        }
+        for line in [
+            "rm -rf build",
+            "rm -rf dist src",
+            "rm -rf ../dist",
+            "rm -rf dist/../src",
+            "rm -rf ~/dist",
+            "cd - && rm -rf dist",
+            "sudo rm -rf dist",
+            "ssh host rm -rf dist",
+            "cd packages && rm -rf build",
+            "find . -name '*.map' -delete",
+            "rm -rf \"$X/dist\"",
+            "rm -rf d*",
+            "rm -rf *",
+        ] {
+            let policy = Policy::parse(policy, FILE).unwrap();
+            let rules = Rules::of(&policy).unwrap();
+            assert!(evaluate_command(Command::Line(line), &policy, &rules).decision > Decision::Warn, "{line}");
+        }
+        let all = Policy::parse("[gates.destructive]\n\ndisposable = ['**/*']", FILE).unwrap();
+        let error = Rules::of(&all).unwrap_err();
+        assert!(error.message().contains("covers too much") && error.details()["line"] == 3, "{error:?}");
+    }
+
+    #[test]
+    fn a_disposable_place_never_lifts_the_guard_and_needs_both_policies() {
+        let policy = |globs: &str| Policy::parse(&format!("[gates.destructive]\ndisposable = {globs}"), FILE).unwrap();
+        let decided = |policy: &Policy, line: &str| {
+            let rules = Rules::of(policy).unwrap();
+            evaluate_command(Command::Line(line), policy, &rules).decision
+        };
+        assert_eq!(decided(&policy("['.git', 'nrv.toml']"), "rm -rf .git"), Decision::Block);
+        let both = |other: &str| Policy::strictest(&policy("['dist', 'out']"), &policy(other)).unwrap();
+        assert_eq!(decided(&both("['dist']"), "rm -rf dist"), Decision::Allow);
+        assert_eq!(decided(&both("['dist']"), "rm -rf out"), Decision::RequireConfirmation);
+        assert_eq!(decided(&both("[]"), "rm -rf dist"), Decision::RequireConfirmation);
+    }
+
+    #[test]
     fn an_exception_that_can_not_be_used_is_refused_with_its_line() {
         for (rest, why) in [
             ("rule = 'guard.policy'\ncommand = ['rm', 'nrv.toml']\nreason = 'r'", "protects the guard itself"),

@@ -7,7 +7,7 @@ use super::{
     secrets,
 };
 use base::error::{Code, Error};
-use system::policy::{CommandException, CommandRule, Objection, Policy, SecretRule};
+use system::policy::{CommandException, CommandRule, Disposable, Objection, Policy, SecretRule};
 
 /// Compiled rules. The built-in ones are compiled at their first use.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ impl Rules {
         let texts: Vec<_> = gates.secrets.rule.iter().map(own_secret_rule).collect();
         let rules = Rules {
             destructive: excepted(
-                compiled("gates.destructive.rule", &commands, policy, destructive::Rules::with)?,
+                disposing(compiled("gates.destructive.rule", &commands, policy, destructive::Rules::with)?, policy)?,
                 policy,
             )?,
             secrets: compiled("gates.secrets.rule", &texts, policy, secrets::Rules::with)?,
@@ -145,6 +145,18 @@ fn compiled<Own, Rules>(
         })?;
     }
     with(own).map(Some)
+}
+
+/// The rules on commands with the disposable places of the policy.
+fn disposing(own: Option<destructive::Rules>, policy: &Policy) -> Result<Option<destructive::Rules>, Error> {
+    let globs = &policy.settings().gates.destructive.disposable;
+    if globs.is_empty() {
+        return Ok(own);
+    }
+    let key = "gates.destructive.disposable";
+    let disposable = Disposable::new(globs).map_err(|error| error.detail("line", policy.line_of(key)))?;
+    let rules = own.as_ref().unwrap_or_else(|| destructive::Rules::built_in());
+    Ok(Some(rules.disposing(disposable)))
 }
 
 /// The rules on commands with the exceptions of the policy.

@@ -213,6 +213,9 @@ fn weakened(settings: &Settings) -> Vec<String> {
     let mut told = Vec::new();
     told.extend(off(destructive.enabled, destructive.decision, commands, "destructive commands only get a warning"));
     told.extend(destructive.allow.iter().map(exception));
+    if !destructive.disposable.is_empty() {
+        told.push(format!("commands may delete {}", named(&destructive.disposable)));
+    }
     told.extend(off(secrets.enabled, secrets.decision, texts, "secrets only get a warning"));
     told.extend(secrets.allow.iter().map(allowed_secret));
     told.extend(opened(paths).map(|glob| format!("scripts and agents may read `{glob}`")));
@@ -446,6 +449,7 @@ mod tests {
             (&commands, "the rule `fs.rm` does not hold for `rm -rf [\"dist\", \"out\"]`"),
             (&prefix, "the rule `fs.rm` does not hold for `rm …`"),
             (&tokens, "the rule `fs.rm` does not hold for commands with the words `rm`, `x`"),
+            ("[gates.destructive]\ndisposable = ['dist', 'out']", "commands may delete `dist`, `out`"),
             ("[gates.secrets]\nenabled = false", "secrets are not looked for"),
             ("[gates.secrets]\ndecision = 'warn'", "secrets only get a warning"),
             (&path, "findings of the rule `aws` in `tests/**` are no secrets"),

@@ -39,6 +39,15 @@ impl PathSet {
         Ok(PathSet { included: globs.iter().map(at_any_depth).collect::<Result<_, _>>()?, excluded: Vec::new() })
     }
 
+    /// A list of what is denied, where `x/**` covers the folder `x` too.
+    pub(super) fn trees(globs: &[String]) -> Result<Self, String> {
+        let whole = |glob: &String| match (glob.contains('/'), glob.strip_suffix("/**")) {
+            (false, _) => Pattern::new(&format!("**/{glob}"), glob),
+            (true, folder) => Pattern::new(folder.unwrap_or(glob), glob),
+        };
+        Ok(PathSet { included: globs.iter().map(whole).collect::<Result<_, _>>()?, excluded: Vec::new() })
+    }
+
     /// The reason why the list does not cover a path: a pattern excludes it, or no pattern includes it. None if the list covers it.
     ///
     /// A pattern that excludes a folder excludes everything in it.

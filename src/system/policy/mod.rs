@@ -5,6 +5,7 @@
 mod ceiling;
 mod dependency;
 mod describe;
+mod disposable;
 mod entrusted;
 mod exec;
 mod form;
@@ -34,6 +35,7 @@ pub use self::{
     ceiling::Ceiling,
     dependency::DependencyRule,
     describe::{Described, described, json_schema},
+    disposable::Disposable,
     entrusted::Entrusted,
     exec::Allowance,
     hidden::Hidden,
@@ -437,7 +439,13 @@ mod tests {
     #[test]
     fn a_key_that_came_later_leaves_the_hash_of_older_policies_alone() {
         let mut settings = json!(Settings::default());
-        let later = ["budget.record", "exec.disk", "gates.destructive.allow", "script.limits.reply_bytes"];
+        let later = [
+            "budget.record",
+            "exec.disk",
+            "gates.destructive.allow",
+            "gates.destructive.disposable",
+            "script.limits.reply_bytes",
+        ];
         assert!(later.iter().all(|path| key::later().any(|key| key.path == *path)));
         for key in key::later() {
             let pointer = format!("/{}", key.path.replace('.', "/"));

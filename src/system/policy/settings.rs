@@ -126,6 +126,9 @@ table! {
             "The decision on a destructive command, unless its rule blocks or only warns.", OBJECTIONS;
         allow: Vec<CommandException> = Vec::new(), own,
             "Commands for which a rule does not hold: by rule and command.", Form::Rows(CommandException::COLUMNS), later;
+        disposable: Vec<String> = Vec::new(), common,
+            "Globs of folders and files below the workspace that commands may delete, such as `dist`; one without `/` means that name at any depth.",
+            Form::Denied, later;
         rule: Vec<CommandRule> = Vec::new(), own,
             "Rules of your own on commands, beside the built-in ones.", Form::Rows(CommandRule::COLUMNS);
     }

@@ -488,3 +488,84 @@ fn a_program_is_found_behind_every_prefix() {
         "function f () ( echo )",
     ]);
 }
+
+#[test]
+fn a_line_may_delete_what_it_has_surely_made() {
+    none_objects(&[
+        "mkdir scratch && cd scratch && npm init -y && cd .. && rm -rf scratch",
+        "mkdir a b && touch a/x && rm -r a b",
+        "git clone --depth 1 https://example.com/o/tool.git && (cd tool && make install) && rm -rf tool",
+        "git clone https://example.com/o/tool t && ./t/install && rm -rf t/",
+        "set -e; mkdir x; cd x; make; cd ..; rm -rf x",
+        "set -euo pipefail\ngit clone git@example.com:o/tool.git\ncd tool\nmake\ncd ..\nrm -rf tool",
+        "cargo new demo && cd demo && cargo build && cd .. && rm -rf demo",
+        "mkdir x && curl -fsSLo x/a https://example.com/a && rm -rf x/*",
+        "cd sub && mkdir x && rm -rf x",
+        "d=$(mktemp -d); rm -rf \"${d:?}\"",
+        "d=$(mktemp -d ./x.XXXXXX); cp a \"$d\"; rm -rf \"$d\"",
+    ]);
+    all_object(&[
+        "mkdir -p src && rm -rf src",
+        "mkdir src; rm -rf src",
+        "mkdir src || true && rm -rf src",
+        "true || mkdir src && rm -rf src",
+        "! mkdir src && rm -rf src",
+        "mkdir src & rm -rf src",
+        "mkdir src | cat && rm -rf src",
+        "{ mkdir src; true; } && rm -rf src",
+        "(mkdir src; true) && rm -rf src",
+        "$(mkdir src) && rm -rf src",
+        "mkdir x && mv src x && rm -rf x",
+        "mkdir x && mv -t x src && rm -rf x",
+        "mkdir x && cd x && mv ../src . && cd .. && rm -rf x",
+        "mkdir x && git mv src x && rm -rf x",
+        "mkdir x && mount --bind src x && rm -rf x",
+        "mkdir x && ln -s ../src x/l && rm -rf x/l/*",
+        "mkdir x && rm -rf x/../src",
+        "mkdir x && rm -rf xy",
+        "mkdir x && cd .. && rm -rf x",
+        "mkdir x && sudo rm -rf x",
+        "git clone https://example.com/o/tool; rm -rf tool",
+        "git -C /srv clone https://example.com/o/tool && rm -rf tool",
+        "mkdir a && find . -name '*.c' -exec mv {} a \\; && rm -rf a",
+        "set -e; set +e; mkdir src; rm -rf src",
+        "rm -rf \"${d:?}\"",
+        "d=; rm -rf ${d:?}/*",
+    ]);
+}
+
+#[test]
+fn a_line_may_delete_what_it_named_and_the_disk_did_not_have() {
+    let real = |_: &str, path: &str| Some(path.to_owned());
+    let mut disk = super::command::Disk::of_links(real);
+    disk.list = |path| match path {
+        "/w/src" | "/w/build" => super::Listed::Folder(Vec::new()),
+        _ => super::Listed::Missing,
+    };
+    let start = super::Start { folder: None, root: Some("/w"), disk: Some(disk) };
+    let objects = |line: &str| {
+        let hits = super::examine_from(start, Command::Line(line), Rules::built_in()).hits;
+        hits.iter().any(|hit| hit.rule.starts_with("files."))
+    };
+    for line in [
+        "mkdir -p out/x && cp a out/x && rm -rf out/x",
+        "python3 -m venv env1; env1/bin/pip install .; rm -rf env1",
+        "npm pack; mkdir t; tar xzf a.tgz -C t; ls t; rm -r t",
+        "unzip x.zip -d tool; mv tool/bin bin2; rm -rf tool",
+        "git clone https://example.com/o/t /w/t; rm -rf /w/t",
+        "cd sub; virtualenv e; rm -rf e",
+    ] {
+        assert!(!objects(line), "{line}");
+    }
+    for line in [
+        "rm -rf out",
+        "mkdir -p src; rm -rf src",
+        "cp -r a build; rm -rf build",
+        "mv a out; ls out; rm -rf out",
+        "mkdir out; mv src/* out; rm -rf out",
+        "mkdir out; cd ..; rm -rf out",
+        "ls /w/src; rm -rf /w/src",
+    ] {
+        assert!(objects(line), "{line}");
+    }
+}

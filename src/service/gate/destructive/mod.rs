@@ -33,6 +33,7 @@ mod kind;
 mod landing;
 mod line_state;
 mod lists;
+mod made;
 mod names;
 mod output;
 mod patched;

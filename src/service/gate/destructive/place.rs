@@ -73,6 +73,7 @@ const CACHES: &[&str] = &[
     ".gradle",
     ".hypothesis",
     ".ipynb_checkpoints",
+    ".jekyll-cache",
     ".jest-cache",
     ".mypy_cache",
     ".next",
@@ -81,36 +82,72 @@ const CACHES: &[&str] = &[
     ".nyc_output",
     ".output",
     ".parcel-cache",
+    ".phpunit.cache",
+    ".phpunit.result.cache",
     ".pnpm-store",
     ".pytest_cache",
     ".pytype",
     ".ruff_cache",
     ".sass-cache",
     ".serverless",
+    ".stack-work",
     ".stylelintcache",
     ".svelte-kit",
     ".swc",
+    ".terraform",
     ".tox",
     ".turbo",
     ".venv",
     ".vite",
     ".webpack",
     ".yarn-cache",
+    ".zig-cache",
+    "CMakeCache.txt",
+    "CMakeFiles",
     "DerivedData",
     "Thumbs.db",
     "__pycache__",
+    "__pypackages__",
+    "_build",
     "bower_components",
     "bun.lock",
     "bun.lockb",
+    "cmake-build-debug",
+    "cmake-build-release",
     "coverage",
+    "coverage.txt",
+    "coverage.xml",
+    "dist-newstyle",
+    "elm-stuff",
     "htmlcov",
     "node_modules",
     "npm-shrinkwrap.json",
     "package-lock.json",
+    "playwright-report",
     "pnpm-lock.yaml",
+    "storybook-static",
+    "test-results",
     "tsconfig.tsbuildinfo",
     "venv",
     "yarn.lock",
+    "zig-cache",
+    "zig-out",
+];
+
+/// Ends of names of files that a build or an editor restores.
+const CACHED_ENDS: &[&str] = &[
+    ".egg-info",
+    ".elc",
+    ".gcda",
+    ".gcno",
+    ".o",
+    ".obj",
+    ".pyc",
+    ".pyo",
+    ".swp",
+    ".tsbuildinfo",
+    ":Zone.Identifier",
+    "~",
 ];
 
 /// Ends of paths of files and folders that hold credentials.
@@ -322,7 +359,10 @@ pub(super) fn is_input(path: &str) -> bool {
 
 /// True if a name is one of dependencies or caches.
 pub(super) fn is_cache(name: &str) -> bool {
-    CACHES.binary_search(&name).is_ok() || name.ends_with(".egg-info") || name.ends_with(".pyc")
+    // `mktemp` fills a row of `X` with random letters.
+    CACHES.binary_search(&name).is_ok()
+        || CACHED_ENDS.iter().any(|end| name.len() > end.len() && name.ends_with(end))
+        || name.contains("XXXX")
 }
 
 /// True if a path is that of a folder of temporary files itself.

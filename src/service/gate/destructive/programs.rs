@@ -293,7 +293,9 @@ impl Walk<'_> {
         };
         let cached = cached(&argv[1..]);
         let named = argv.iter().any(|word| matches!(word.as_str(), "-name" | "-iname" | "-path" | "-user"));
-        let is_down = |start: &String| Place::of(start) == Place::Temporary || named && place::is_temporary(start);
+        let is_down = |start: &String| {
+            Place::of(start) == Place::Temporary || named && place::is_temporary(start) || self.is_free(start)
+        };
         let down = starts(&argv[1..]).all(is_down) && starts(&argv[1..]).next().is_some();
         let harmless = !ctx.elsewhere && !self.stand.moved && (cached.is_some() || down);
         if argv.iter().any(|word| word == "-delete") && !harmless {
@@ -363,6 +365,14 @@ impl Walk<'_> {
     /// `set -- one two`: the arguments of the line itself.
     fn set(&mut self, argv: &[String]) {
         let words = argv.get(1..).unwrap_or_default();
+        for word in words.iter().take_while(|word| *word != "--") {
+            match word.as_str() {
+                "errexit" => self.strict = true,
+                word if word.starts_with('-') && word.contains('e') => self.strict = true,
+                word if word.starts_with('+') && word.contains(['e', 'o']) => self.strict = false,
+                _ => {}
+            }
+        }
         match words.iter().position(|word| word == "--" || !word.starts_with(['-', '+'])) {
             Some(at) if words[at] == "--" => self.positional(&words[at + 1..]),
             // The name of an option may follow: `set -o pipefail`.

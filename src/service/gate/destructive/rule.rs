@@ -18,6 +18,7 @@ use super::{
     place::{self, Place},
     source,
 };
+use system::policy::Disposable;
 
 /// The built-in rules, a file for each family.
 pub(super) const FILES: &[(&str, &str)] = &[
@@ -81,6 +82,8 @@ pub struct Rules {
     valued: Names<Valued>,
     /// Commands to which a rule does not apply.
     pub(super) exceptions: Vec<Exception>,
+    /// Places that commands may delete.
+    pub(super) disposable: Disposable,
 }
 
 /// The options of a program that take the next argument.
@@ -177,6 +180,10 @@ pub(super) struct Subject<'a> {
     pub(super) moved: bool,
     /// Its folder; if none, where the line begins.
     pub(super) folder: Option<&'a str>,
+    /// The absolute path of the workspace, if it is known.
+    pub(super) root: Option<&'a str>,
+    /// True for an operand that may be deleted although its place is none of those that are made again.
+    pub(super) is_free: &'a dyn Fn(&str) -> bool,
 }
 
 /// Facts of one command that many rules need.
@@ -391,7 +398,7 @@ impl Given<'_> {
         if !form.contains('<') {
             return matches(form, operand);
         }
-        let of = |operand: &&str| Place::within(subject.folder, operand);
+        let of = |operand: &&str| subject.place(operand);
         let place = || self.places.get_or_init(|| self.arguments.operands.iter().map(of).collect())[at];
         let is = |places: &[Place]| places.contains(&place());
         match form {
@@ -405,7 +412,14 @@ impl Given<'_> {
             "<far>" => {
                 is(&[Place::Root, Place::System, Place::Home, Place::Outside, Place::Unknown]) && !is_own(operand)
             }
-            "<kept>" => place().is_kept() || subject.moved && is(&[Place::Cache]),
+            "<kept>" => {
+                // PowerShell takes several paths with commas between them.
+                let several = operand.contains(',') && matches!(subject.program, "remove-item" | "ri");
+                let kept = |place: Place| place.is_kept() || subject.moved && place == Place::Cache;
+                let is_kept = |piece: &str| kept(subject.place(piece)) && !(subject.is_free)(piece);
+                let is_one = || kept(place()) && !subject.is_switches(operand) && !(subject.is_free)(operand);
+                if several { operand.split(',').any(is_kept) } else { is_one() }
+            }
             "<home>" => is(&[Place::Home]),
             "<device>" => is(&[Place::Device]),
             "<secret>" => place::is_secret(operand),
@@ -413,6 +427,25 @@ impl Given<'_> {
             "of=<temporary>" => operand.strip_prefix("of=").is_some_and(|path| Place::of(path) == Place::Temporary),
             form => matches(form, operand),
         }
+    }
+}
+
+impl Subject<'_> {
+    /// The place of an operand. An absolute path in the workspace is one of its files.
+    fn place(&self, operand: &str) -> Place {
+        let rest =
+            self.root.filter(|root| root.len() > 1).and_then(|root| operand.strip_prefix(root)?.strip_prefix('/'));
+        match rest.filter(|rest| !rest.trim_matches(['/', '.']).is_empty() && !rest.split('/').any(|name| name == ".."))
+        {
+            Some(rest) => Place::of(rest),
+            None => Place::within(self.folder, operand),
+        }
+    }
+
+    /// True if an operand is switches in the style of Windows: `/s`, `/s/q`.
+    fn is_switches(&self, operand: &str) -> bool {
+        let has_switches = matches!(self.program, "rd" | "rmdir" | "del" | "erase");
+        has_switches && operand.strip_prefix('/').is_some_and(|rest| rest.split('/').all(|letter| letter.len() == 1))
     }
 }
 

@@ -71,6 +71,7 @@ impl Walk<'_> {
                 walk.special(name, kind, argv, ctx);
             }
         });
+        self.makes(name, argv, valued, ctx);
         // The commands that a wrapper runs count themselves.
         let runs_others =
             matches!(name, "find" | "xargs") || kind.is(Kind::WRAPPER) && wrapper::runs(name, argv).is_some();

@@ -9,7 +9,9 @@ use super::{
     line_state::EACH,
     lists,
     place::{self, Place},
-    shell::{self, Body, Direction, Operator, Part, Redirect, Script, Simple, Stage, Values, Word, expand, joined},
+    shell::{
+        self, Body, Direction, Operator, Part, Redirect, Script, Simple, Stage, Then, Values, Word, expand, joined,
+    },
     value::Value,
     walk::{Context, TOLD, Walk},
 };
@@ -57,7 +59,10 @@ impl Walk<'_> {
     }
 
     pub(super) fn script(&mut self, script: &Script, ctx: Context<'_>) {
+        let start = self.made.len();
+        let mut before = Then::Always;
         for pipeline in &script.pipelines {
+            let known = self.made.len();
             let mut input = None;
             for (at, stage) in pipeline.stages.iter().enumerate() {
                 if !self.pay(1) {
@@ -91,6 +96,8 @@ impl Walk<'_> {
             if pipeline.stages.len() > 1 || pipeline.background {
                 self.forks(&pipeline.stages);
             }
+            self.settle_made(pipeline, before == Then::Failure, (start, known));
+            before = pipeline.then;
         }
     }
 

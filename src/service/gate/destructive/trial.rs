@@ -8,6 +8,7 @@ use super::{
     run::runs_what_follows,
 };
 use base::error::{Code, Error};
+use system::policy::Disposable;
 
 /// The prefix of the rules without exceptions.
 const GUARD: &str = "guard.";
@@ -49,6 +50,13 @@ impl Rules {
             Some(line) => wrong(line, "hits what it must not:"),
             None => Ok(()),
         }
+    }
+
+    /// These rules with places that commands may delete.
+    pub fn disposing(&self, disposable: Disposable) -> Rules {
+        let mut rules = self.clone();
+        rules.disposable = disposable;
+        rules
     }
 
     /// These rules with exceptions, whose examples are all tried. An error names the exception by its place.

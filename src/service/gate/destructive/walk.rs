@@ -57,6 +57,24 @@ pub(super) struct Guise {
     pub(super) terminal: bool,
 }
 
+/// A place that the line has named, as a path from where it begins.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    pub(super) path: String,
+    pub(super) origin: Origin,
+}
+
+/// The origin of the files at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The line has surely made the place.
+    New,
+    /// The line has made it if the disk had nothing there.
+    Named,
+    /// Files from elsewhere were moved there.
+    Taken,
+}
+
 /// The state of a walk.
 pub(super) struct Walk<'r> {
     pub(super) rules: &'r Rules,
@@ -74,6 +92,10 @@ pub(super) struct Walk<'r> {
     pub(super) stand: Stand,
     /// The disguises that the line has prepared for a command that is forbidden to an agent.
     pub(super) guise: Guise,
+    /// The places that the line has made or named.
+    pub(super) made: Vec<Made>,
+    /// True once the shell ends at the first failure.
+    pub(super) strict: bool,
     /// The number of revisions that have been compared.
     pub(super) compared: u32,
     /// True once the line may have made a link.
@@ -125,6 +147,8 @@ impl<'r> Walk<'r> {
             running: Vec::new(),
             stand: Stand::default(),
             guise: Guise::default(),
+            made: Vec::new(),
+            strict: false,
             links: false,
             listed: false,
             lookups: 0,
@@ -202,8 +226,11 @@ impl<'r> Walk<'r> {
             elsewhere: ctx.elsewhere,
             moved,
             folder: folder.as_deref().filter(|_| name != "git"),
+            root: self.stand.root.as_deref(),
+            is_free: &|operand| !ctx.elsewhere && self.is_free(operand),
         };
-        for rule in rules.broken(&subject) {
+        let broken = rules.broken(&subject);
+        for rule in broken {
             self.add(rule, argv);
         }
     }

@@ -88,6 +88,8 @@ fn variable(name: &str, operator: &Operator, values: &dyn Values) -> Option<Stri
     let value = values.variable(name);
     match (operator, value) {
         (Operator::Plain | Operator::Default(_), Some(value)) => Some(value.to_owned()),
+        // `${x:?}` ends the shell if there is no value.
+        (Operator::Other(word), Some(value)) if demands(word) && !value.is_empty() => Some(value.to_owned()),
         (Operator::Alternative(word), _) => Some(joined(word, values)),
         // Normally it names a temporary folder.
         (Operator::Default(word), None) if matches!(name, "TMPDIR" | "TMP" | "TEMP") => Some(joined(word, values)),
@@ -131,6 +133,11 @@ fn changed(value: &str, operation: &str) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// True for the operator `:?` or `?`, with or without a message.
+fn demands(word: &Word) -> bool {
+    matches!(word.parts.first(), Some(Part::Text { text, .. }) if text.starts_with(":?") || text.starts_with('?'))
 }
 
 /// The values that remain of `${x[@]:2}`; with any other operator, all of them.

@@ -27,6 +27,22 @@ pub(super) struct Pipeline {
     pub(super) stages: Vec<Stage>,
     /// True if the shell does not wait for it.
     pub(super) background: bool,
+    /// True if its success counts as a failure.
+    pub(super) negated: bool,
+    /// The condition of what follows.
+    pub(super) then: Then,
+}
+
+/// The condition under which a shell goes on after a pipeline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Then {
+    /// `;`, `&`, or the end of the line.
+    #[default]
+    Always,
+    /// `&&`
+    Success,
+    /// `||`
+    Failure,
 }
 
 /// One command with its redirections.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Body, DEPTH, Part, Pipeline, Redirect, Script, Simple, Stage, Word,
+    Body, DEPTH, Pipeline, Redirect, Script, Simple, Stage, Then, Word,
     byte_set::{Bytes, bytes},
 };
 
@@ -149,6 +149,7 @@ impl<'a> Parser<'a> {
             let mut pipeline = self.pipeline()?;
             self.blanks();
             if self.ahead("&&") || self.ahead("||") {
+                pipeline.then = if self.ahead("&&") { Then::Success } else { Then::Failure };
                 self.at += 2;
                 self.lines()?;
                 if self.peek().is_none() || self.closer() {
@@ -198,6 +199,7 @@ impl<'a> Parser<'a> {
         loop {
             self.blanks();
             while let keyword @ ("!" | "time" | "coproc") = self.keyword() {
+                pipeline.negated |= keyword == "!";
                 self.at += keyword.len();
                 self.blanks();
                 if keyword == "coproc" {
@@ -419,7 +421,7 @@ impl<'a> Parser<'a> {
             Some(b'{') => self.braces()?,
             Some(_) => {
                 let stage = self.deeper(Self::command)?;
-                Script { pipelines: vec![Pipeline { stages: vec![stage], background: false }] }
+                Script { pipelines: vec![Pipeline { stages: vec![stage], ..Pipeline::default() }] }
             }
             None => return Err("a function has no body"),
         };
