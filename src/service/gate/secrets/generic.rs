@@ -7,13 +7,17 @@ use super::{
     key,
     text::{contains, entropy, is_filler, is_mixed_hex, is_word, worded, words},
     vocabulary::{
-        OTHER, PASSWORD, PLACES, PUBLIC_STARTS, REFERENCE_PARTS, REFERENCE_STARTS, STAND_INS, STRONG, is_stand_in,
+        ENTRIES, OTHER, PASSWORD, PLACES, PUBLIC_STARTS, REFERENCE_PARTS, REFERENCE_STARTS, STAND_INS, STRONG,
+        is_stand_in,
     },
 };
 
 /// Words of names that make a value suspicious.
 pub(super) const WORDS: &[&str] =
     &["pass", "pwd", "secret", "token", "apikey", "key", "credential", "creds", "auth", "access", "api_"];
+
+/// The longest value under the name of an entry: keys of storage accounts are longer.
+const ENTRY: usize = 48;
 
 /// The kind of a value by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +64,12 @@ pub(super) fn judge_value(name: &[u8], value: &[u8], style: Style, config: bool)
         Style::Loose => !config && is_derived(name, value),
         Style::Quoted | Style::Tight | Style::Listed | Style::Tagged => false,
     };
-    let none = other || is_reference(value) || is_filler(value) || is_stand_in(value) || repeats(name, value);
+    let none = other
+        || is_entry(name) && value.len() <= ENTRY
+        || is_reference(value)
+        || is_filler(value)
+        || is_stand_in(value)
+        || repeats(name, value);
     (!none).then_some(rule)
 }
 
@@ -94,15 +103,32 @@ fn kind(name: &[u8]) -> Option<Kind> {
     None
 }
 
+/// True for the name of an entry, a column or a widget: `cacheKey`, `sort_key`, `siteKey`.
+fn is_entry(name: &[u8]) -> bool {
+    let is = |word: &[u8], known: &str| word.eq_ignore_ascii_case(known.as_bytes());
+    let all: Vec<&[u8]> = words(name).collect();
+    matches!(all.as_slice(), [.., before, last] if is(last, "key") && ENTRIES.iter().any(|word| is(before, word)))
+        && !all.iter().any(|word| ["api", "secret", "private", "access", "auth"].iter().any(|known| is(word, known)))
+}
+
 /// True if a value names the place of the secret: variables, calls, paths, addresses.
 fn is_reference(value: &[u8]) -> bool {
     if REFERENCE_STARTS.iter().any(|start| value.starts_with(start)) {
         return true;
     }
     is_variable(value)
+        || is_appended(value)
         || is_path(value)
         || PUBLIC_STARTS.iter().any(|start| value.starts_with(start))
         || REFERENCE_PARTS.iter().any(|part| contains(value, part))
+}
+
+/// True for what code appends to a text: `"password="+args.Password`.
+fn is_appended(value: &[u8]) -> bool {
+    let value = value.strip_prefix(b"\"").or_else(|| value.strip_prefix(b"'")).unwrap_or(value);
+    let rest = value.strip_prefix(b"+").unwrap_or_default().trim_ascii_start();
+    rest.first().is_some_and(u8::is_ascii_alphabetic)
+        && rest.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'.' | b'_' | b')'))
 }
 
 /// True for `/usr/bin/x` and `projects/12/secrets/x`.

@@ -110,6 +110,8 @@ fn is_url_password(user: &[u8], password: &[u8]) -> bool {
         b"key",
         b"mypassword",
         b"yourpassword",
+        b"postgres",
+        b"guest",
     ];
     let variable = password.iter().any(|byte| matches!(byte, b'$' | b'{' | b'}' | b'*' | b'<' | b'[' | b']' | b'#'))
         || password.starts_with(b"%s")

@@ -48,7 +48,13 @@ fn value(text: &[u8], line: &Range<usize>) -> Option<Range<usize>> {
     let value = unquoted(&content[from..]);
     let start = line.start + from + content[from..].windows(value.len().max(1)).position(|part| part == value)?;
     let base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');
-    let secret = value.len() >= 10 && value.iter().all(base64) && !is_filler(value) && entropy(value) >= 2.0;
+    // Certificates and public keys are for everybody.
+    let public = [&b"LS0tLS1CRUdJTiBDRVJUSUZJQ0FU"[..], b"LS0tLS1CRUdJTiBQVUJMSUMg"];
+    let secret = value.len() >= 10
+        && !public.iter().any(|start| value.starts_with(start))
+        && value.iter().all(base64)
+        && !is_filler(value)
+        && entropy(value) >= 2.0;
     secret.then_some(start..start + value.len())
 }
 
@@ -85,6 +91,7 @@ mod tests {
         assert_eq!(found("data:\n  a: UyFCXCpkJHpEc2I9\nkind: \"secret\"\n"), ["UyFCXCpkJHpEc2I9"]);
         assert_eq!(found("data:\n  a: UyFCXCpkJHpEc2I9\n---\nkind: Secret\n"), [""; 0]);
         assert_eq!(found("kind: Secret\ndata:\n  a: {{ .Values.a }}\n"), [""; 0]);
+        assert_eq!(found("kind: Secret\ndata:\n  tls.crt: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUM=\n"), [""; 0]);
         assert_eq!(found("kind: SecretStore\ndata:\n  a: UyFCXCpkJHpEc2I9\n"), [""; 0]);
     }
 }

@@ -114,6 +114,32 @@ fn names_and_values_of_nobody_in_particular_are_judged() {
     }
 }
 
+#[test]
+fn keys_of_entries_texts_that_code_appends_and_well_known_passwords_are_none() {
+    for text in [
+        "const cacheKey = \"aK3vT9wZx2LmN8rB5cYdH7jP\";",
+        "partition_key = \"tenant9Zx2Lm_id\"",
+        "turnstileSiteKey = \"0x4AAAAAAABkMYinukE8nzYS\"",
+        "<div data-key=\"aK3vT9wZx2LmN8rB5cYdH7jP\"></div>",
+        "req.Header.Set(\"Authorization\", \"Bearer \"+accessToken)",
+        "params = append(params, \"password=\"+args.Password)",
+        "export MINIO_ROOT_PASSWORD=minio123",
+        "postgresql://authenticator:postgres@127.0.0.1:5432/postgres",
+    ] {
+        assert_eq!(ids(text), [""; 0], "{text}");
+    }
+    for text in [
+        "const cacheApiKey = \"aK3vT9wZx2LmN8rB5cYdH7jP\";",
+        "storageAccessKey = \"aK3vT9wZx2LmN8rB5cYdH7jP\"",
+        "encryptionKey = \"aK3vT9wZx2LmN8rB5cYdH7jP\"",
+        "storageKey = \"aK3vT9wZx2LmN8rB5cYdH7jPaK3vT9wZx2LmN8rB5cYdH7jPq2\"",
+        "req.Header.Set(\"Authorization\", \"Bearer eIdWHQqRfFmvP5LDDhIGx\")",
+        "export MINIO_ROOT_PASSWORD=Vb7kQz91xT",
+    ] {
+        assert_ne!(ids(text), [""; 0], "{text}");
+    }
+}
+
 /// Frequent texts of real code, settings and manuals, by kind.
 #[test]
 fn what_only_looks_like_an_assignment_is_none() {

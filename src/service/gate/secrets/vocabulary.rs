@@ -135,6 +135,35 @@ pub(super) const OTHER: &[&str] = &[
 /// Words before `token` in the name of a position in a list, which protects nothing.
 pub(super) const PLACES: &[&str] = &["page", "next", "sync", "continuation", "continue", "cursor", "resume"];
 
+/// Words before `key` in the name of an entry, a column or a widget, which protects nothing.
+pub(super) const ENTRIES: &[&str] = &[
+    "cache",
+    "column",
+    "data",
+    "field",
+    "foreign",
+    "group",
+    "i18n",
+    "index",
+    "item",
+    "locale",
+    "message",
+    "mutation",
+    "object",
+    "partition",
+    "primary",
+    "query",
+    "range",
+    "route",
+    "row",
+    "shard",
+    "site",
+    "sort",
+    "storage",
+    "translation",
+    "vault",
+];
+
 /// Last words of the names of passwords.
 pub(super) const PASSWORD: &[&str] = &["password", "passwd", "passphrase", "passwort", "pwd"];
 
@@ -304,6 +333,10 @@ pub(super) const STAND_INS: &[&str] = &[
     "secret",
     "token",
     "apikey",
+    "postgres",
+    "minioadmin",
+    "minio123",
+    "guest",
     "none",
     "null",
     "true",

@@ -171,7 +171,7 @@ impl Script {
         words.insert(0, Word::literal(":"));
         let body = Body::Simple(Simple { assignments: Vec::new(), words });
         let stage = Stage { body, redirects: Vec::new() };
-        Script { pipelines: vec![Pipeline { stages: vec![stage], background: false }] }
+        Script { pipelines: vec![Pipeline { stages: vec![stage], ..Pipeline::default() }] }
     }
 }
 
