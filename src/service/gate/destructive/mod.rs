@@ -18,6 +18,8 @@ mod class_tests;
 mod code;
 mod command;
 mod describe;
+#[cfg(test)]
+mod differential;
 mod embedded;
 mod examine;
 mod exception;
