@@ -30,9 +30,11 @@ use self::{
 const THEIRS: &[(&str, &str)] = &[
     (r"'\$\(|'`", "quotes in double quotes"),
     (r"\{\w+\}[<>]", "a variable before a redirection"),
-    (r"\[1 \+ 2\]", "blanks in brackets"),
+    (r"\[1\s*\+ 2", "blanks in brackets"),
     (r"[^\s;&|(){}<>][<>]\(", "a process in a word"),
-    (r"time (-p )?time", "time of time"),
+    (r"(\||time|-p)&?\s*time", "the program time"),
+    (r#"["']mk\d+["']|mk\d+\\\n"#, "quotes around a program"),
+    (r"coproc", "a coprocess in a substitution"),
 ];
 
 static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
