@@ -463,6 +463,7 @@ fn a_here_document_ends_where_a_shell_ends_it() {
 #[test]
 fn a_program_is_found_behind_every_prefix() {
     all_object(&[
+        "echo $(rm() { :; }); rm -rf src",
         "a=1 [[ x && rm -rf src ]]",
         "> f [[ x && rm -rf src ]]",
         ">! rm -rf src",

@@ -283,7 +283,7 @@ impl Walk<'_> {
                     self.deeper(|walk| walk.aside(|walk| walk.script(script, ctx)));
                 }
                 Part::Command { script, .. } | Part::Process { script, .. } => {
-                    self.deeper(|walk| walk.aside(|walk| walk.script(script, ctx)));
+                    self.deeper(|walk| walk.apart(|walk| walk.script(script, ctx)));
                 }
                 Part::Arithmetic(word) => self.deeper(|walk| walk.substitutions(word, ctx)),
             }
