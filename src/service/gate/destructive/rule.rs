@@ -240,7 +240,10 @@ impl Rules {
         if about.peek().is_none() {
             return Vec::new();
         }
-        let arguments = Arguments::parse(subject.argv.get(1..).unwrap_or_default(), subject.valued);
+        // `cargo +nightly publish`
+        let has_toolchain = subject.program == "cargo" && subject.argv.get(1).is_some_and(|word| word.starts_with('+'));
+        let from = if has_toolchain { 2 } else { 1 };
+        let arguments = Arguments::parse(subject.argv.get(from..).unwrap_or_default(), subject.valued);
         let first = arguments.operands.first().map_or(1, |operand| mark(operand));
         let lenient = ABBREVIATING.binary_search(&subject.program).is_ok();
         let given = Given { arguments, first, lenient, places: OnceCell::new() };

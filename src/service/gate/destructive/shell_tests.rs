@@ -160,3 +160,65 @@ fn a_variable_of_the_environment_is_judged_like_an_option() {
         "RUSTC_WRAPPER=sccache cargo build",
     ]);
 }
+
+#[test]
+fn an_option_takes_its_value_before_the_verb_and_a_dry_run_is_no_value() {
+    all_object(&[
+        "git push --force -o --dry-run",
+        "git push -f --exec -n origin main",
+        "git clean -fd -e -n",
+        "git --attr-source x reset --hard",
+        "rsync --delete --log-file-format -n a/ b/",
+        "rsync --delete --max-size --dry-run a/ b/",
+        "helm uninstall x --description --dry-run",
+        "kubectl --as x --as-group g delete pod z",
+        "kubectl --request-timeout 3 delete pod z",
+        "docker --tlscacert x system prune -f",
+        "docker -c ctx volume rm v",
+        "aws --cli-binary-format raw s3 rb s3://b --force",
+        "helm --kube-token c uninstall x",
+        "npm --loglevel silent publish",
+        "yarn --cwd x publish",
+        "cargo +nightly --config k publish",
+        "cargo -Z x publish",
+        "redis-cli --sni x flushall",
+        "pip --proxy x uninstall -y y",
+        "apt-get -o Dpkg::x=y remove z",
+        "virsh -c qemu:///x destroy vm",
+        "make -C x -f y clean",
+    ]);
+    none_objects(&[
+        "rsync -av --delete --stats --progress --dry-run a/ b/",
+        "git push --force --verbose --dry-run",
+        "git clean -fdx --exclude=x -n",
+        "kubectl --as x get pods",
+        "npm --silent run build",
+        "cargo +nightly test",
+        "make -C x test",
+        "pip --proxy x install y",
+    ]);
+}
+
+#[test]
+fn every_file_of_a_folder_is_more_than_a_file() {
+    all_object(&[
+        "cd src; rm -f -- *",
+        "pushd src; rm -f *",
+        "rm -f src/*",
+        "rm src/*.* docs/x",
+        "rm -f src/{*,.*}",
+        "rm -f src/**",
+        "rm -f -- src/[a-z]*",
+        "unlink src/*",
+        "rm -f */*",
+    ]);
+    none_objects(&[
+        "rm -f build/*.o",
+        "rm -f *.log",
+        "rm /tmp/x/*",
+        "rm -f node_modules/.cache/*",
+        "rm -f coverage/*",
+        "rm -f test_*",
+        "cd /tmp/x && rm -f *",
+    ]);
+}
