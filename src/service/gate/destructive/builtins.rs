@@ -2,6 +2,7 @@
 
 use super::{
     arguments::Arguments,
+    place,
     shell::Values,
     value::{UNKNOWN, Value},
     walk::{Context, Walk},
@@ -43,10 +44,15 @@ impl Walk<'_> {
 
     /// `export`, `declare` and similar commands.
     pub(super) fn export(&mut self, argv: &[String], ctx: Context<'_>) {
+        let lists = argv[1..].iter().any(|word| word.starts_with('-') && word.contains(['a', 'A']));
         let refers = argv[1..].iter().any(|word| word.starts_with('-') && word.contains('n'));
         for (name, value) in argv[1..].iter().filter_map(|word| word.split_once('=')) {
             if refers {
                 self.references.insert(name.to_owned(), value.to_owned());
+                continue;
+            }
+            if lists && value.starts_with('(') {
+                self.guess(&format!("{name}={value}"), ctx);
                 continue;
             }
             self.environment(name, value, ctx);
@@ -90,7 +96,10 @@ impl Walk<'_> {
         let ends = |character: char| character.is_ascii_whitespace() || separators.contains(character);
         if let Some(list) = list {
             let values = match is_whole {
-                true => line.split('\n').map(str::to_owned).collect(),
+                true => {
+                    let delimiter = arguments.values("-d").next().and_then(|mark| mark.chars().next()).unwrap_or('\n');
+                    line.split([delimiter, '\n']).map(str::to_owned).collect()
+                }
                 false => line.split(ends).filter(|piece| !piece.is_empty()).map(str::to_owned).collect::<Vec<_>>(),
             };
             let first = values.first().cloned().unwrap_or_default();
@@ -177,7 +186,8 @@ impl Walk<'_> {
             "cp" | "gcp" | "mv" | "gmv" | "install" | "ln" => {
                 let arguments = Arguments::parse(&argv[1..], valued);
                 let [from, to] = arguments.operands.as_slice() else { return };
-                let Some(value) = self.content(from) else { return };
+                let given = ctx.input.filter(|_| place::is_input(from)).cloned();
+                let Some(value) = given.or_else(|| self.content(from)) else { return };
                 let base = from.rsplit('/').next().unwrap_or(from);
                 self.files.insert(format!("{}/{base}", to.trim_end_matches('/')), value.clone());
                 self.files.insert((*to).to_owned(), value);
@@ -189,9 +199,10 @@ impl Walk<'_> {
                 }
             }
             "dd" => {
-                let Some(value) = ctx.input else { return };
-                if let Some(path) = argv[1..].iter().find_map(|word| word.strip_prefix("of=")) {
-                    self.files.insert(path.to_owned(), value.clone());
+                let value = |key: &str| argv[1..].iter().find_map(|word| word.strip_prefix(key));
+                let given = value("if=").map_or_else(|| ctx.input.cloned(), |path| self.content(path));
+                if let (Some(path), Some(given)) = (value("of="), given) {
+                    self.files.insert(path.to_owned(), given);
                 }
             }
             _ => {}

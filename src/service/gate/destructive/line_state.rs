@@ -129,11 +129,14 @@ impl Walk<'_> {
             let mut values = Vec::new();
             assignment.values.iter().for_each(|word| expand(word, self, &mut values));
             // `([k]=one [l]=two)`
-            for value in values.iter_mut().filter(|value| value.starts_with('[')) {
-                if let Some((_, told)) = value.split_once("]=") {
-                    *value = told.to_owned();
-                }
+            let mut placed: Vec<(usize, String)> = Vec::with_capacity(values.len());
+            for (at, value) in values.into_iter().enumerate() {
+                let told = value.strip_prefix('[').and_then(|rest| rest.split_once("]="));
+                let place = told.and_then(|(place, _)| place.parse().ok()).unwrap_or(at);
+                placed.push((place, told.map_or(value.clone(), |(_, told)| told.to_owned())));
             }
+            placed.sort_by_key(|(place, _)| *place);
+            let values: Vec<String> = placed.into_iter().map(|(_, value)| value).collect();
             let mut list = self.lists.remove(name).unwrap_or_default();
             match assignment.place.filter(|_| !assignment.is_list) {
                 Some(at) if at < LISTED.0 => {

@@ -137,7 +137,7 @@ impl Walk<'_> {
                 shell::parse(inner).map_or(Value::Output { fetched: false }, |script| self.printed_by(&script)),
             );
         }
-        let bare = path.trim_start_matches("./");
+        let bare = path.strip_prefix("$PWD/").unwrap_or(path).trim_start_matches("./");
         self.files.get(path).or_else(|| self.files.get(bare)).or_else(|| self.files.get(&format!("./{bare}"))).cloned()
     }
 

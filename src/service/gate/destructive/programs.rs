@@ -95,7 +95,7 @@ impl Walk<'_> {
             _ if fetches(name) => self.fetch(name, argv),
             "heroku" if argv.get(1).is_some_and(|word| word == "pg:psql") => self.database("psql", &argv[1..], ctx),
             _ if sql::console(name).is_some() => self.database(name, argv, ctx),
-            _ if self.files.contains_key(argv[0].trim_start_matches("./")) || self.files.contains_key(&argv[0]) => {
+            _ if self.files.contains_key(&argv[0]) && !argv[0].contains('/') => {
                 let path = argv[0].clone();
                 self.disguised(argv);
                 self.script_file(&path, &[vec!["sh".to_owned()], argv.to_vec()].concat(), ctx);

@@ -45,7 +45,7 @@ impl Walk<'_> {
         if let Some(id) = check::check(name, argv, valued, self.folder()) {
             self.hit(id, argv);
         }
-        self.in_path(argv, ctx);
+        self.own_program(argv, ctx);
         self.keep_out(name, argv);
         self.guard(name, kind, argv, ctx);
         if kind.is(Kind::READER) && shown(name, argv).any(|word| is_secret(name, word)) && !is_quiet(name, argv) {

@@ -152,17 +152,20 @@ impl Walk<'_> {
         }
     }
 
-    /// A program that the line has written into a folder of `PATH`.
-    pub(super) fn in_path(&mut self, argv: &[String], ctx: Context<'_>) {
-        let Some(Value::Text(folders)) = self.variables.get("PATH").filter(|_| !self.files.is_empty()) else { return };
-        let place = |folder: &str| {
-            let folder = folder.strip_prefix("$PWD").map_or(folder, |rest| rest.trim_start_matches('/'));
-            if folder.is_empty() { argv[0].clone() } else { format!("{}/{}", folder.trim_end_matches('/'), argv[0]) }
-        };
-        let paths: Vec<String> = folders.split(':').filter(|_| !argv[0].contains('/')).map(place).collect();
-        for path in paths {
-            self.script_file(&path, &[vec!["sh".to_owned()], argv.to_vec()].concat(), ctx);
+    /// A program that the line has written, by its path or in a folder of `PATH`.
+    pub(super) fn own_program(&mut self, argv: &[String], ctx: Context<'_>) {
+        if self.files.is_empty() {
+            return;
         }
+        let run = [vec!["sh".to_owned()], argv.to_vec()].concat();
+        if argv[0].contains('/') {
+            self.disguised(argv);
+            return self.script_file(&argv[0], &run, ctx);
+        }
+        let Some(Value::Text(folders)) = self.variables.get("PATH") else { return };
+        let place = |folder: &str| format!("{}/{}", folder.trim_end_matches('/'), argv[0]);
+        let paths: Vec<String> = folders.split(':').map(place).collect();
+        paths.iter().for_each(|path| self.script_file(path, &run, ctx));
     }
 
     /// Runs `inner` with further variables, which end with it.
