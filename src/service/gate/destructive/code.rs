@@ -79,6 +79,7 @@ const DELETES: &[&str] = &[
     ".rm(",
     "Path.rmdir",
     "Path.unlink",
+    ".unlink,",
     "POSIX::remove",
     "Sys.remove",
     "rmtree ",
@@ -160,6 +161,7 @@ const EVALUATES: &[&str] = &[
     "runInNewContext(",
     "loadstring(",
     "load(",
+    "getattr(",
 ];
 
 /// Names of functions that delete, or run commands, where code takes them from a module under a name or by a string.
@@ -234,7 +236,8 @@ fn scan_to(text: &str, language: Language, depth: u32) -> Found {
     };
     let named = || strings(text).iter().any(|name| NAMED.binary_search(&&**name).is_ok());
     let by_name = || loose && strings(text).iter().any(|name| matches!(name.as_str(), "unlink" | "rmdir"));
-    let indexed = ["[\"\"](", "['']("].iter().any(|index| plain.contains(index)) || plain.contains("getattr(");
+    let indexed = ["[\"\"](", "['']("].iter().any(|index| plain.contains(index))
+        || ["getattr(", "Reflect.get("].iter().any(|call| plain.contains(call));
     // `perl -nle unlink`, but not `/unlink/`.
     let bare = || {
         let starts = |at: usize| plain[..at].chars().next_back().is_none_or(|c| " ;{(,\t\n".contains(c));
@@ -365,7 +368,7 @@ fn pieces(text: &str) -> Vec<Piece> {
         let close = match (character, characters.as_str().chars().next()) {
             ('\'' | '"' | '`', _) => Some(character),
             // `qx(…)`, `%x{…}`, `qw(…)`, `%w[…]`
-            ('x', Some(open)) => closing(open),
+            ('x', Some(open)) if matches!(last, 'q' | '%') => closing(open),
             ('w', Some(open)) if matches!(last, 'q' | '%') => closing(open),
             _ => None,
         };

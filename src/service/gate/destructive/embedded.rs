@@ -83,10 +83,12 @@ impl Walk<'_> {
             return;
         }
         for value in values {
-            match value.contains([' ', '"']) {
-                true => self.embedded(value, ctx),
+            if value.contains('"') || !value.contains(",-") {
+                self.embedded(value, ctx);
+            } else {
                 // `-wrapper rm,-rf,src`
-                false => self.embedded(&value.replace(',', " "), ctx),
+                let words: Vec<String> = value.split(',').map(str::to_owned).collect();
+                self.command(&words, ctx);
             }
         }
     }
@@ -98,6 +100,13 @@ impl Walk<'_> {
         }
         let lines = commands(text);
         self.deeper(|walk| lines.iter().for_each(|line| walk.guess(line, ctx)));
+    }
+
+    /// The commands inside the lines of a text, but not the lines themselves.
+    pub(super) fn inside(&mut self, text: &str, ctx: Context<'_>) {
+        for line in text.lines().take(64).flat_map(inner) {
+            self.deeper(|walk| walk.guess(&line, ctx));
+        }
     }
 
     /// A program without a table of its own: it may run the words after it, those behind `--` or `exec`, and quoted lines.
@@ -199,7 +208,8 @@ impl Walk<'_> {
     /// A program that runs the commands in its script: those that the line feeds it or has written.
     pub(super) fn scripted(&mut self, name: &str, argv: &[String], ctx: Context<'_>) {
         let is_make = name.ends_with("make");
-        let is_fed = !is_make || argv.iter().any(|word| matches!(word.as_str(), "-" | "-f-" | "/dev/stdin"));
+        let is_fed =
+            !is_make || argv.iter().any(|word| matches!(word.as_str(), "-" | "/dev/stdin") || word.ends_with("f-"));
         let fed = ctx.input.filter(|_| is_fed);
         if name == "crontab" && fed.is_some() && argv.len() == 1 {
             self.hit("system.cron-replace", argv);
@@ -208,7 +218,7 @@ impl Walk<'_> {
             self.input(argv, ctx);
         }
         let own = ["Makefile", "makefile", "GNUmakefile"].into_iter().filter(|_| is_make);
-        let named = argv.iter().skip(1).map(|word| word.trim_start_matches("-f")).chain(own);
+        let named = argv.iter().skip(1).filter_map(|word| word.trim_start_matches("-f").rsplit('=').next()).chain(own);
         let texts = named.filter_map(|path| self.files.get(path)).chain(fed);
         // Their commands delete on another machine.
         let ctx = Context { elsewhere: ctx.elsewhere || name.ends_with("ftp"), ..ctx };
@@ -268,7 +278,7 @@ fn commands(text: &str) -> Vec<String> {
 }
 
 /// The texts in a line of a small language that may be commands: behind `!` or a word that runs it, and in the call of a function.
-pub(super) fn inner(line: &str) -> Vec<String> {
+fn inner(line: &str) -> Vec<String> {
     let (line, mut found) = (line.trim(), Vec::new());
     match line.split_once('!') {
         Some((before, rest)) if before.bytes().all(|byte| b"+:%.,$ ~0123456789silentrw".contains(&byte)) => {

@@ -7,6 +7,10 @@ fn a_command_is_found_in_any_option_or_script_that_runs_it() {
     all_object(&[
         "dpkg-architecture -c rm -rf src",
         "gcc -wrapper rm,-rf,src x.c",
+        "gcc -wrapper sh,-c,'rm -rf src' -c x.c",
+        "echo 'q: ; rm -rf src' > b.mk; make --file=b.mk",
+        "echo 'rm -rf src' | awk '{ system($0) }'",
+        "node -e \"const {execSync:x}=require('child_process'); x('rm -rf src')\"",
         "split -b1 --filter='rm -rf src' x",
         "sort --compress-program='rm -rf src' x",
         "rsync --rsync-path='rm -rf src;rsync' x h:y",
@@ -169,7 +173,7 @@ fn credentials_are_found_with_any_reader() {
         "python3 -c 'print(open(\".env\").read())'",
         "python3 -c 'from pathlib import Path; print((Path.home()/\".ssh\"/\"id_rsa\").read_text())'",
         "node -e 'console.log(require(\"fs\").readFileSync(process.env.HOME+\"/.npmrc\",\"utf8\"))'",
-        "php -r 'readfile(\"/root/.netrc\");'",
+        "php -r 'readfile(\".netrc\");'",
         "chmod -R 755 ~/.ssh",
         "rm -rf ~/.aws",
     ]);

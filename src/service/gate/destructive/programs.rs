@@ -81,12 +81,7 @@ impl Walk<'_> {
                 }
             }
             "sed" | "gsed" => self.sed(argv, ctx),
-            "tee"
-                if argv.iter().any(|word| word.contains('*'))
-                    && !argv.iter().any(|word| matches!(word.as_str(), "-a" | "--append")) =>
-            {
-                self.hit("files.overwrite-many", argv);
-            }
+            "tee" => self.tee(argv),
             "apt" | "apt-get" | "dpkg" | "rpm" => self.installs(argv),
             "remove-item" | "ri" if ctx.input.is_some() && argv.iter().any(|word| word.starts_with('-')) => {
                 self.hit("files.delete-listed", argv);
@@ -399,11 +394,24 @@ impl Walk<'_> {
         if !argv.iter().any(|word| word.contains("system(") || word.contains('|')) {
             return;
         }
+        // `echo ls | awk '{ system($0) }'`
+        let runs = ["system($0)", "| \"sh\"", "|\"sh\"", "| \"bash\""];
+        if argv.iter().any(|word| runs.iter().any(|run| word.contains(run))) {
+            self.input(argv, ctx);
+        }
         for word in argv.iter().skip(1) {
             let value = word.split_once('=').map(|(_, value)| value.to_owned());
             for line in code::lines(word).into_iter().chain(value.filter(|value| !value.contains('"'))) {
                 self.deeper(|walk| walk.guess(&line, ctx));
             }
+        }
+    }
+
+    /// One text over every file that a pattern matches.
+    fn tee(&mut self, argv: &[String]) {
+        let appends = argv.iter().any(|word| matches!(word.as_str(), "-a" | "--append"));
+        if !appends && argv.iter().any(|word| word.contains('*')) {
+            self.hit("files.overwrite-many", argv);
         }
     }
 

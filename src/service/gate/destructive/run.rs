@@ -3,7 +3,6 @@
 use super::{
     brought, check, code,
     command::program,
-    embedded,
     kind::{Kind, is_shell},
     place::{self, Place},
     settings::prints_settings,
@@ -259,9 +258,7 @@ impl Walk<'_> {
         }
         // Many of them run what follows a word or a sign.
         if language == code::Language::Other {
-            for line in text.lines().take(64).flat_map(embedded::inner) {
-                self.deeper(|walk| walk.guess(&line, ctx));
-            }
+            self.inside(text, ctx);
         }
     }
 }
