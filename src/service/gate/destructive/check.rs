@@ -178,6 +178,8 @@ fn edits(program: &str, argv: &[String], valued: &[&str], folder: Option<&str>) 
             let folders = ["-C", "--directory"].map(|option| arguments.values(option).any(|path| is_system(&path)));
             (old || given(&["-x", "--extract", "--get"])) && folders.contains(&true)
         }
+        // Images send the logs of a service to the stream of its container.
+        "ln" if matches!(operands.first(), Some(&("/dev/stdout" | "/dev/stderr"))) => false,
         // The last operand is the destination.
         _ => match arguments.values("-t").chain(arguments.values("--target-directory")).next() {
             Some(folder) => is_system(&folder),

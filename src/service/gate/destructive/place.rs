@@ -134,6 +134,9 @@ const CACHES: &[&str] = &[
     "zig-out",
 ];
 
+/// Folders that Cargo and Maven make in `target`.
+const MADE_IN_TARGET: &[&str] = &["classes", "criterion", "debug", "doc", "package", "release", "surefire-reports"];
+
 /// Ends of names of files that a build or an editor restores.
 const CACHED_ENDS: &[&str] = &[
     ".egg-info",
@@ -303,6 +306,7 @@ impl Place {
             [] if path.is_empty() => Place::Inside,
             [] | ["*" | ".*" | "**" | "*.*" | "{*,.*}" | ".[!.]*"] => Place::Here,
             _ if names.iter().any(|name| is_cache(name)) => Place::Cache,
+            _ if names.windows(2).any(|two| two[0] == "target" && MADE_IN_TARGET.contains(&two[1])) => Place::Cache,
             _ => Place::Inside,
         }
     }
@@ -363,6 +367,15 @@ pub(super) fn is_cache(name: &str) -> bool {
     CACHES.binary_search(&name).is_ok()
         || CACHED_ENDS.iter().any(|end| name.len() > end.len() && name.ends_with(end))
         || name.contains("XXXX")
+}
+
+/// True if a name is that of an archive, a package or a log: one file, which `rm` may delete without `-r` too.
+pub(super) fn is_archive(path: &str) -> bool {
+    let ends = [
+        ".7z", ".bz2", ".deb", ".gem", ".gz", ".jar", ".log", ".rpm", ".tar", ".tgz", ".tmp", ".whl", ".xz", ".zip",
+        ".zst",
+    ];
+    ends.iter().any(|end| path.len() > end.len() && path.ends_with(end))
 }
 
 /// True if a path is that of a folder of temporary files itself.
@@ -497,6 +510,9 @@ mod tests {
             (".", Place::Here),
             ("./", Place::Here),
             ("*", Place::Here),
+            ("target/debug/incremental", Place::Cache),
+            ("target", Place::Inside),
+            ("./x.XXXXXX", Place::Cache),
             ("/tmp/*", Place::Temporary),
             ("/var/tmp", Place::Temporary),
             ("/var/lib/apt/lists/*", Place::Temporary),

@@ -420,7 +420,11 @@ impl Given<'_> {
                 let several = operand.contains(',') && matches!(subject.program, "remove-item" | "ri");
                 let kept = |place: Place| place.is_kept() || subject.moved && place == Place::Cache;
                 let is_kept = |piece: &str| kept(subject.place(piece)) && !(subject.is_free)(piece);
-                let is_one = || kept(place()) && !subject.is_switches(operand) && !(subject.is_free)(operand);
+                let is_one = || {
+                    let removes = matches!(subject.program, "rm" | "srm");
+                    let is_file = removes && place() == Place::Inside && place::is_archive(operand);
+                    kept(place()) && !is_file && !subject.is_switches(operand) && !(subject.is_free)(operand)
+                };
                 if several { operand.split(',').any(is_kept) } else { is_one() }
             }
             "<home>" => is(&[Place::Home]),

@@ -39,10 +39,13 @@ const PROGRAMS: &[&str] = &[
     "kubectl",
     "lesspipe",
     "luarocks",
+    "micromamba",
     "minikube",
     "mise",
+    "navi",
     "nodenv",
     "npm",
+    "oc",
     "op",
     "opam",
     "perl",
@@ -55,6 +58,7 @@ const PROGRAMS: &[&str] = &[
     "register-python-argcomplete",
     "resize",
     "rg",
+    "rtx",
     "rustup",
     "ssh-agent",
     "starship",
@@ -120,11 +124,13 @@ fn prints(words: &[&str]) -> bool {
     // Anybody may have put a program there.
     let is_installed =
         !first.contains('/') || !matches!(Place::of(first), Place::Temporary | Place::Inside | Place::Outside);
+    let kind = Kind::of(&name);
     let prints_others = Kind::READER.or(Kind::DATA).or(Kind::SHELL).or(Kind::WRAPPER);
-    let prints_own = || !Kind::of(&name).is(prints_others) && code::language(&name).is_none() && !fetches(&name);
+    let prints_own = || !kind.is(prints_others) && code::language(&name).is_none() && !fetches(&name);
     let has_verb = || words.get(1).is_some_and(|word| VERBS.binary_search(word).is_ok());
     let has_completion = || words.iter().any(|word| word.starts_with("--completion") || *word == "completion");
-    let generates = || words.get(1) == Some(&"generate-shell-completion");
+    let completes = ["completion", "completions", "generate-shell-completion"];
+    let generates = || kind.is(Kind::WRAPPER) && words.get(1).is_some_and(|word| completes.contains(word));
     let is_known = || PROGRAMS.binary_search(&&*name).is_ok() || generates();
     !name.is_empty() && is_installed && (is_known() || prints_own() && (has_verb() || has_completion()))
 }
