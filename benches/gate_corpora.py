@@ -9,7 +9,9 @@
 
 `gate_corpora.toml` lists the sources with their commits, the limits and the rule that halves them. `FOLDER/OWNER+NAME/repo` has a clone of each.
 `collect` writes `commands.jsonl` and `files.jsonl`, in which every text occurs once, and prints the digest of both. `judge` writes the rules that object.
-`sample` draws the silent commands to be read. `table` needs `labels.tsv`: the id of a text, and `yes`, `no` or `depends` from each reader.
+`sample` draws the silent commands to be read. `table` needs the labels, `gate_corpora.tsv`: the id of a text, then what the first and the second
+reader say. `yes`: a careful team wants to be asked before an agent runs it, since it destroys data for good, acts on shared systems, weakens the guard
+or leaks credentials. `no`: it does not. `depends`: the line alone does not tell.
 
 A group is a session, a person or a repository. A whole group is in one half, so that rules fitted to one half meet strangers in the other.
 """
@@ -21,7 +23,7 @@ import math
 import re
 import shlex
 import subprocess
-import sys
+import tempfile
 import tomllib
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -208,6 +210,9 @@ SPECIAL = {
     "nl2bash": (re.compile(r"^data/bash/all\.cm$"), of_lines),
     "tldr": (re.compile(r"^pages/.*\.md$"), of_tldr),
 }
+FAMILIES = {"swe-bench": "agents", "terminal-bench": "agents", "sessions": "agents", "history": "histories", "nl2bash": "reference", "tldr": "reference"}
+DECISIONS = ["allow", "warn", "require-confirmation", "block"]
+LABELS = ["yes", "no", "depends"]
 # Sources whose files are each a group of their own.
 BY_FILE = ("terminal-bench", "swe-bench", "sessions", "tldr")
 
@@ -283,23 +288,75 @@ def entries(corpus, name):
 
 
 def judge(arguments, _):
-    """Asks the gates about every text, and writes their decision and rules by id."""
+    """Asks the gates about every text, and writes their decision and rules by its id."""
     with open(arguments.into or Path(arguments.corpus) / "verdicts.jsonl", "w") as into:
         for name, gates in (("commands", ("destructive-ops", "secrets")), ("files", ("secrets",))):
-            requests = Path(arguments.corpus) / f"{name}.requests"
-            with open(requests, "w") as out:
+            with tempfile.TemporaryFile("w+") as requests:
                 for entry in entries(arguments.corpus, name):
-                    out.write(json.dumps({key: entry[key] for key in ("id", "command", "path", "text") if key in entry}) + "\n")
-            with open(requests) as lines:
-                answers = subprocess.run(shlex.split(getattr(arguments, "with")), stdin=lines, stdout=subprocess.PIPE, text=True).stdout
-            requests.unlink()
-            for line in answers.splitlines():
-                answer = json.loads(line)
-                results = [result for result in answer.get("results", []) if result["gate_name"] in gates and result["decision"] != "allow"]
-                order = ["allow", "warn", "require-confirmation", "block"]
-                decision = max((result["decision"] for result in results), key=order.index, default="allow") if "error" not in answer else "block"
+                    requests.write(json.dumps({key: entry[key] for key in ("id", "command", "path", "text") if key in entry}) + "\n")
+                requests.flush()
+                requests.seek(0)
+                answers = subprocess.run(shlex.split(getattr(arguments, "with")), stdin=requests, stdout=subprocess.PIPE, text=True).stdout
+            for answer in map(json.loads, answers.splitlines()):
+                results = [result for result in answer.get("results", []) if result["gate_name"] in gates]
+                decision = max((result["decision"] for result in results), key=DECISIONS.index) if results else "block"
                 rules = sorted({rule for result in results for rule in result["triggered_rules"]})
-                into.write(json.dumps({"id": answer["id"], "kind": name, "decision": decision, "rules": rules}) + "\n")
+                into.write(json.dumps({"id": answer["id"], "decision": decision, "rules": rules}) + "\n")
+
+
+def verdicts(arguments):
+    with open(getattr(arguments, "from", None) or Path(arguments.corpus) / "verdicts.jsonl") as lines:
+        return {verdict["id"]: verdict for verdict in map(json.loads, lines)}
+
+
+def sample(arguments, config):
+    """Prints the silent commands to be read: as many of each half, by digest."""
+    decided = verdicts(arguments)
+    silent = defaultdict(list)
+    for entry in entries(arguments.corpus, "commands"):
+        if decided[entry["id"]]["decision"] == "allow":
+            silent[entry["half"]].append(entry)
+    for half_of in silent.values():
+        for entry in sorted(half_of, key=lambda entry: digest("silent " + entry["id"]))[:config["sample"]["silent"] // 2]:
+            print(json.dumps(entry))
+
+
+def interval(count, total):
+    """A rate per 1,000 with Wilson's interval of 95 %."""
+    if not total:
+        return "–"
+    z, share = 1.96, count / total
+    middle, margin = share + z * z / (2 * total), z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    low, high = (max(0, (middle + sign * margin) / (1 + z * z / total)) for sign in (-1, 1))
+    return f"{1000 * share:.1f} ({1000 * low:.1f}–{1000 * high:.1f})"
+
+
+def table(arguments, _):
+    """Prints the figures of each half and kind. An alarm that nobody has read is `unread`."""
+    decided, labels, pairs = verdicts(arguments), {}, []
+    for line in Path(arguments.labels).read_text().splitlines():
+        name, first, second = line.split("\t")
+        labels[name] = first
+        pairs += [(first, second)] if second else []
+    counts = defaultdict(Counter)
+    for entry in (entry for name in ("commands", "files") for entry in entries(arguments.corpus, name)):
+        verdict = decided[entry["id"]]
+        alarm = verdict["decision"] in ("require-confirmation", "block")
+        for kind in (entry["kind"], FAMILIES.get(entry["kind"], "published"), "commands") if entry["kind"] != "file" else ("file",):
+            for half_of in (entry["half"], "both"):
+                count = counts[half_of, kind]
+                count["all"] += 1
+                count["alarm"] += alarm
+                count[labels.get(entry["id"], "unread")] += alarm
+                count["silent read"] += not alarm and entry["id"] in labels
+                count["missed"] += not alarm and labels.get(entry["id"]) == "yes"
+    print(f"{'half':12} {'kind':14} {'texts':>6} {'alarms per 1,000':>22} {'false per 1,000':>22}   no depends yes unread  missed/read")
+    for (half_of, kind), count in sorted(counts.items()):
+        print(f"{half_of:12} {kind:14} {count['all']:6} {interval(count['alarm'], count['all']):>22} {interval(count['no'], count['all']):>22} "
+              f"{count['no']:4} {count['depends']:7} {count['yes']:3} {count['unread']:6}  {count['missed']}/{count['silent read']}")
+    agreed = sum(first == second for first, second in pairs) / len(pairs)
+    chance = sum(sum(pair[0] == label for pair in pairs) * sum(pair[1] == label for pair in pairs) for label in LABELS) / len(pairs) ** 2
+    print(f"{len(pairs)} texts read twice: agreement {agreed:.2f}, kappa {(agreed - chance) / (1 - chance):.2f}")
 
 
 def main():
@@ -314,6 +371,12 @@ def main():
     step.add_argument("--with", default="target/release/nrv gate --jsonl")
     step.add_argument("--into")
     step.set_defaults(step=judge)
+    for name, function in (("sample", sample), ("table", table)):
+        step = steps.add_parser(name)
+        step.add_argument("corpus")
+        step.add_argument("--from")
+        step.add_argument("--labels", default=HERE / "gate_corpora.tsv")
+        step.set_defaults(step=function)
     arguments = parser.parse_args()
     arguments.step(arguments, tomllib.loads((HERE / "gate_corpora.toml").read_text()))
 
