@@ -21,7 +21,6 @@ pub(super) fn check(program: &str, argv: &[String], valued: &[&str], folder: Opt
         "git" if argv.iter().any(|word| word == "config") => config(argv, valued),
         "git" if argv.iter().any(|word| word == "-c") => pager(argv, valued),
         "mv" | "gmv" => moves(argv, valued, folder).then_some("files.move-system"),
-        "rm" | "unlink" | "srm" => empties(argv, valued, folder).then_some("files.delete-every"),
         "cp" | "gcp" | "ln" | "sed" | "gsed" | "perl" | "ruby" | "tar" | "bsdtar" => {
             edits(program, argv, valued, folder).then_some("files.edit-system")
         }
@@ -188,8 +187,8 @@ fn edits(program: &str, argv: &[String], valued: &[&str], folder: Option<&str>) 
     }
 }
 
-/// True if a program deletes every file of a folder that is not thrown away: `rm src/*`.
-fn empties(argv: &[String], valued: &[&str], folder: Option<&str>) -> bool {
+/// True if an operand is every file of a folder that is not thrown away: `src/*`.
+pub(super) fn empties(operand: &str, folder: Option<&str>) -> bool {
     let is_any = |name: &str| {
         let outside = name.split('[').enumerate().map(|(at, piece)| match at {
             0 => piece,
@@ -197,11 +196,8 @@ fn empties(argv: &[String], valued: &[&str], folder: Option<&str>) -> bool {
         });
         name.contains('*') && outside.flat_map(str::chars).all(|one| "*?.".contains(one))
     };
-    let is_every = |operand: &&str| {
-        operand.rsplit('/').next().is_some_and(is_any)
-            && matches!(Place::within(folder, operand), Place::Inside | Place::Home | Place::Outside)
-    };
-    argv.iter().any(|word| word.contains('*')) && Arguments::parse(&argv[1..], valued).operands.iter().any(is_every)
+    operand.rsplit('/').next().is_some_and(is_any)
+        && matches!(Place::within(folder, operand), Place::Inside | Place::Home | Place::Outside)
 }
 
 /// `kill` of every process, or of the first.

@@ -3,7 +3,7 @@
 use super::{
     arguments::Arguments,
     brought::{self, Brought},
-    code,
+    check, code,
     command::program,
     kind::{Kind, is_loader},
     lists::lists_tree,
@@ -160,9 +160,12 @@ impl Walk<'_> {
         if argv.iter().any(|word| word.contains(UNKNOWN)) {
             self.hit("files.delete-listed", argv);
         }
-        let mut words = argv.iter().skip(1).filter(|word| !word.starts_with('-'));
+        let words = || argv.iter().skip(1).filter(|word| !word.starts_with('-'));
+        if words().any(|word| !self.is_free(word) && check::empties(word, self.folder())) {
+            self.hit("files.delete-every", argv);
+        }
         // The line may have made them itself.
-        if words.any(|word| place::is_secret(word) && !self.files.contains_key(word)) {
+        if words().any(|word| place::is_secret(word) && !self.files.contains_key(word)) {
             self.hit("secrets.delete", argv);
         }
     }

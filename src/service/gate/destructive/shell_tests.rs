@@ -191,7 +191,7 @@ fn an_option_takes_its_value_before_the_verb_and_a_dry_run_is_no_value() {
         "pip --proxy x uninstall -y y",
         "apt-get -o Dpkg::x=y remove z",
         "virsh -c qemu:///x destroy vm",
-        "make -C x -f y clean",
+        "make -C x -f y deploy",
     ]);
     none_objects(&[
         "rsync -av --delete --stats --progress --dry-run a/ b/",
