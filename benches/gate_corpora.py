@@ -9,8 +9,8 @@
 
 `gate_corpora.toml` lists the sources with their commits, the limits and the rule that halves them. `FOLDER/OWNER+NAME/repo` has a clone of each.
 `collect` writes `commands.jsonl` and `files.jsonl`, in which every text occurs once, and prints the digest of both. `judge` writes the rules that object.
-`sample` draws the silent commands to be read. `table` needs the labels, `gate_corpora.tsv`: the id of a text, then what the first and the second
-reader say. `yes`: a careful team wants to be asked before an agent runs it, since it destroys data for good, acts on shared systems, weakens the guard
+`sample` draws the silent commands to be read. `table` needs the labels, `gate_corpora.tsv`: the id of a text, why it was read, and what the first and
+the second reader say. `yes`: a careful team wants to be asked before an agent runs it, since it destroys data for good, acts on shared systems, weakens the guard
 or leaks credentials. `no`: it does not. `depends`: the line alone does not tell.
 
 A group is a session, a person or a repository. A whole group is in one half, so that rules fitted to one half meet strangers in the other.
@@ -332,11 +332,12 @@ def interval(count, total):
 
 
 def table(arguments, _):
-    """Prints the figures of each half and kind. An alarm that nobody has read is `unread`."""
-    decided, labels, pairs = verdicts(arguments), {}, []
+    """Prints the figures of each half and kind. An alarm that nobody has read is `unread`. Misses are counted in the sample of silent commands alone."""
+    decided, labels, silent, pairs = verdicts(arguments), {}, set(), []
     for line in Path(arguments.labels).read_text().splitlines():
-        name, first, second = line.split("\t")
+        name, drawn, first, second = line.split("\t")
         labels[name] = first
+        silent |= {name} if drawn == "silent" else set()
         pairs += [(first, second)] if second else []
     counts = defaultdict(Counter)
     for entry in (entry for name in ("commands", "files") for entry in entries(arguments.corpus, name)):
@@ -348,8 +349,8 @@ def table(arguments, _):
                 count["all"] += 1
                 count["alarm"] += alarm
                 count[labels.get(entry["id"], "unread")] += alarm
-                count["silent read"] += not alarm and entry["id"] in labels
-                count["missed"] += not alarm and labels.get(entry["id"]) == "yes"
+                count["silent read"] += entry["id"] in silent
+                count["missed"] += not alarm and entry["id"] in silent and labels[entry["id"]] == "yes"
     print(f"{'half':12} {'kind':14} {'texts':>6} {'alarms per 1,000':>22} {'false per 1,000':>22}   no depends yes unread  missed/read")
     for (half_of, kind), count in sorted(counts.items()):
         print(f"{half_of:12} {kind:14} {count['all']:6} {interval(count['alarm'], count['all']):>22} {interval(count['no'], count['all']):>22} "
