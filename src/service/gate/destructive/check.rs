@@ -65,8 +65,8 @@ fn pager(argv: &[String], valued: &[&str]) -> Option<&'static str> {
         let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
         let shows = ["", "bat", "cat", "delta", "less", "more", "most", "true"];
         let first = value.split(' ').next().unwrap_or_default();
-        name.eq_ignore_ascii_case("core.pager")
-            && !(shows.contains(&first) && !value.contains(|c: char| "|&;<>$`\n".contains(c)))
+        let is_line = value.contains(|c: char| "|&;<>$`\n".contains(c));
+        name.eq_ignore_ascii_case("core.pager") && (is_line || !shows.contains(&first))
     };
     arguments.values("-c").any(runs).then_some("git.runs")
 }

@@ -68,10 +68,7 @@ impl Walk<'_> {
             }
             "socat" => self.socket(argv, ctx),
             "." | "source" => {
-                let path = argv.get(1).map(String::as_str);
-                if let Some(path) = path {
-                    self.script_file(path, argv, ctx);
-                }
+                argv.get(1).into_iter().for_each(|path| self.script_file(path, argv, ctx));
             }
             "awk" | "gawk" | "goawk" | "mawk" | "nawk" | "original-awk" => self.awk(argv, ctx),
             "vi" | "vim" | "nvim" | "view" | "ex" | "ed" | "less" | "more" => self.escapes(argv, ctx),
@@ -199,27 +196,7 @@ impl Walk<'_> {
         }
         let module = arguments.values("-m").next();
         if let Some(module) = module.filter(|_| name.starts_with("py")) {
-            let command =
-                [vec![module.to_owned()], arguments.operands.iter().map(|word| (*word).to_owned()).collect()].concat();
-            self.judge(&command, module, self.rules.valued(module, &command), ctx);
-            if matches!(module, "zipfile" | "tarfile")
-                && words.iter().any(|word| matches!(word.as_str(), "-e" | "--extract"))
-            {
-                let into = arguments.operands.last().filter(|word| !word.contains(".tar") && !word.ends_with(".tgz"));
-                self.land(&Brought::unknown(into.copied().unwrap_or(".")), argv);
-            }
-            if matches!(module, "asyncio" | "cProfile" | "code" | "pdb" | "timeit") {
-                arguments.operands.iter().for_each(|code| self.code(code, language, argv, ctx));
-                if let Some(Value::Text(code)) = ctx.input {
-                    self.code(code, language, argv, ctx);
-                }
-            }
-            let fetched = matches!(ctx.input, Some(Value::Output { fetched: true }));
-            let reads =
-                matches!(module, "json.tool" | "base64" | "gzip" | "quopri" | "calendar" | "tokenize" | "ast" | "json");
-            if fetched && !reads {
-                self.hit("shell.fetched", argv);
-            }
+            self.module(module, argv, (&arguments.operands, language), ctx);
             return;
         }
         match arguments.operands.first() {
@@ -230,6 +207,36 @@ impl Walk<'_> {
                 self.code(code, language, argv, ctx);
             }
             Some(path) => self.script_file(path, argv, ctx),
+        }
+    }
+
+    /// `python -m`: a program of the library, with its own operands.
+    fn module(
+        &mut self,
+        module: &str,
+        argv: &[String],
+        (operands, language): (&[&str], code::Language),
+        ctx: Context<'_>,
+    ) {
+        let command = [vec![module.to_owned()], operands.iter().map(|word| (*word).to_owned()).collect()].concat();
+        self.judge(&command, module, self.rules.valued(module, &command), ctx);
+        if matches!(module, "zipfile" | "tarfile")
+            && argv[1..].iter().any(|word| matches!(word.as_str(), "-e" | "--extract"))
+        {
+            let into = operands.last().filter(|word| !word.contains(".tar") && !word.ends_with(".tgz"));
+            self.land(&Brought::unknown(into.copied().unwrap_or(".")), argv);
+        }
+        if matches!(module, "asyncio" | "cProfile" | "code" | "pdb" | "timeit") {
+            operands.iter().for_each(|code| self.code(code, language, argv, ctx));
+            if let Some(Value::Text(code)) = ctx.input {
+                self.code(code, language, argv, ctx);
+            }
+        }
+        let fetched = matches!(ctx.input, Some(Value::Output { fetched: true }));
+        let reads =
+            matches!(module, "json.tool" | "base64" | "gzip" | "quopri" | "calendar" | "tokenize" | "ast" | "json");
+        if fetched && !reads {
+            self.hit("shell.fetched", argv);
         }
     }
 

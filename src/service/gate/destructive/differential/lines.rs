@@ -200,7 +200,7 @@ impl Maker<'_> {
         let outer = std::mem::take(&mut self.here);
         let mut text = String::new();
         for piece in form.split_inclusive([')', '\n']) {
-            let end = piece.ends_with([')', '\n']).then(|| piece.len() - 1).unwrap_or(piece.len());
+            let end = piece.len() - usize::from(piece.ends_with([')', '\n']));
             self.fill(&mut text, &piece[..end], depth);
             self.finish(&mut text);
             text.push_str(&piece[end..]);
