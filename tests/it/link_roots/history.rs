@@ -153,6 +153,36 @@ fn a_clone_that_shares_objects_is_verified() {
     assert_eq!(String::from_utf8_lossy(&clone.read("shared/docs/a.md")), "[b](b.md)\n");
 }
 
+/// The pages of a cut version have the contents of those that they were cut from, so that git takes one for the other.
+#[test]
+fn a_move_is_none_from_one_version_to_another() {
+    let page = |name: &str| (0..30).map(|n| format!("Line {n} of {name}.\n")).collect::<String>();
+    for cut in ["versioned_docs/version-1.0", "web/versioned_docs/version-stable", "docs/v1"] {
+        let at = |name: &str| format!("{cut}/{name}");
+        let link = "[t](timers.md)\n";
+        let [own, old] = [at("a.md"), at("timers.md")];
+        let timers = page("timers");
+        let files = [("docs/a.md", link), ("docs/timers.md", &timers), (&own, link), (&old, &timers)];
+        let site = site_with(&files.map(|(name, text)| (name, text)));
+        // Each goes elsewhere, and one of them is changed on its way.
+        site.write("docs/more/timers.md", timers.replace("Line 3 ", "Row 3 "));
+        site.write(&at("more/timers-again.md"), &timers);
+        site.git(&["rm", "-q", "docs/timers.md", &old]);
+        site.commit();
+        repaired(&site);
+        let links = ["docs/a.md", &own].map(|path| String::from_utf8_lossy(&site.read(path)).into_owned());
+        assert!([link, "[t](more/timers.md)\n"].contains(&&*links[0]), "{cut}: {links:?}");
+        assert!([link, "[t](more/timers-again.md)\n"].contains(&&*links[1]), "{cut}: {links:?}");
+        // One is gone, and the other one stays.
+        let site = site_with(&files);
+        site.git(&["mv", &old, &at("hours.md")]);
+        site.git(&["rm", "-q", "docs/timers.md"]);
+        site.commit();
+        let (_, left) = repaired(&site);
+        assert_eq!(site.read("docs/a.md"), link.as_bytes(), "{cut}: {left:?}");
+    }
+}
+
 /// A version that is cut from a documentation is no move of its pages.
 #[test]
 fn a_link_of_a_cut_version_stays_in_it() {

@@ -167,14 +167,14 @@ impl Roots {
         let mut own = editions(file);
         let is_in_one = !own.is_empty();
         own.extend(old.iter().flat_map(|place| editions(place)));
-        is_in_one && !editions(target).is_subset(&own)
+        let is_of = |path: &str| Self::are_of_one_version(path, target);
+        let is_inside = (old.is_empty() || !versions(file).is_empty()) && is_of(file);
+        let is_other_version = !is_inside && !old.iter().any(|place| is_of(place));
+        is_other_version || is_in_one && !editions(target).is_subset(&own)
     }
 
     /// True if two paths are in folders of the same versions of a documentation.
     pub(super) fn are_of_one_version(one: &str, other: &str) -> bool {
-        let versions = |path| -> BTreeSet<&str> {
-            editions(path).into_iter().filter(|part| part.bytes().any(|byte| byte.is_ascii_digit())).collect()
-        };
         versions(one) == versions(other)
     }
 
@@ -190,11 +190,17 @@ fn editions(path: &str) -> BTreeSet<&str> {
     folder(path).split('/').filter(|part| is_edition(part)).collect()
 }
 
+/// The versions in a path. A cut version has the contents of another one, which therefore tell of no move.
+fn versions(path: &str) -> BTreeSet<&str> {
+    let is_version = |part: &&str| part.starts_with("version-") || part.bytes().any(|byte| byte.is_ascii_digit());
+    editions(path).into_iter().filter(is_version).collect()
+}
+
 fn under(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
-/// True for the name of a folder with one language or version of a documentation: `pt-br`, `v2.1`, `version-3`.
+/// True for the name of a folder with one language or version of a documentation: `pt-br`, `v2.1`, `version-stable`.
 fn is_edition(name: &str) -> bool {
     let is_language = match name.split_once(['-', '_']) {
         None => LANGUAGES.split_whitespace().any(|language| language == name),
@@ -207,7 +213,9 @@ fn is_edition(name: &str) -> bool {
     };
     let version = name.strip_prefix("version-").or(name.strip_prefix('v')).unwrap_or(name);
     let version = version.strip_suffix(".x").unwrap_or(version);
-    is_language || (version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains(char::is_alphabetic))
+    is_language
+        || name.starts_with("version-")
+        || (version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains(char::is_alphabetic))
 }
 
 /// The value of a top key of YAML or TOML that stands on one line.

@@ -14,7 +14,7 @@ use base::path::RepoPath;
 /// A folder of one language or version. A language without a region is one of the list.
 static EDITION: LazyLock<Regex> = LazyLock::new(|| {
     let languages = include_str!("../languages.txt").split_whitespace().collect::<Vec<_>>().join("|");
-    pattern(&format!(r"^(?:{languages}|[a-z]{{2}}[-_][A-Za-z]{{2,4}}|(?:version-|v)?\d\P{{Alphabetic}}*(?:\.x)?)$"))
+    pattern(&format!(r"^(?:{languages}|[a-z]{{2}}[-_][A-Za-z]{{2,4}}|v?\d\P{{Alphabetic}}*(?:\.x)?|version-.+)$"))
 });
 /// The folder of a translated plugin of Docusaurus, with its instance.
 static PLUGIN: LazyLock<Regex> = LazyLock::new(|| pattern(r"^docusaurus-plugin-content-(docs|blog|pages)(?:-(.+))?$"));
@@ -88,7 +88,13 @@ pub(super) fn are_other_editions(file: &str, target: &str, old: &[String]) -> bo
     let of_file = editions(file);
     let named: Vec<&str> = old.iter().flat_map(|place| editions(place)).collect();
     let is_own = |edition: &&str| of_file.contains(edition) || named.contains(edition);
-    !of_file.is_empty() && !editions(target).iter().all(is_own)
+    let is_of_target = |path: &str| versions(path).eq(versions(target));
+    let stays_in_version = match (versions(file).next(), old) {
+        (Some(_), _) | (None, []) => is_of_target(file),
+        (None, _) => false,
+    };
+    let is_other_version = !stays_in_version && !old.iter().any(|place| is_of_target(place));
+    is_other_version || !of_file.is_empty() && !editions(target).iter().all(is_own)
 }
 
 /// The folders of a language or version on the way to a file.
@@ -99,7 +105,9 @@ fn editions(path: &str) -> Vec<&str> {
 
 /// The folders of versions on the way to a file.
 pub(super) fn versions(path: &str) -> impl Iterator<Item = &str> {
-    editions(path).into_iter().filter(|part| part.contains(|c: char| c.is_ascii_digit()))
+    editions(path)
+        .into_iter()
+        .filter(|part| part.starts_with("version-") || part.contains(|c: char| c.is_ascii_digit()))
 }
 
 /// The folder of the nearest site of a file, below the workspace.
