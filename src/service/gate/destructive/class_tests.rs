@@ -495,6 +495,9 @@ fn a_line_may_delete_what_it_has_surely_made() {
     none_objects(&[
         "mkdir scratch && cd scratch && npm init -y && cd .. && rm -rf scratch",
         "mkdir a b && touch a/x && rm -r a b",
+        "mv /tmp/a /tmp/b; rm -rf /tmp/b",
+        "mv out.log /tmp/y/out.log; rm -rf /tmp/x",
+        "mkdir x && python3 -c 'print(1)' && rm -rf x",
         "git clone --depth 1 https://example.com/o/tool.git && (cd tool && make install) && rm -rf tool",
         "git clone https://example.com/o/tool t && ./t/install && rm -rf t/",
         "set -e; mkdir x; cd x; make; cd ..; rm -rf x",
@@ -517,6 +520,14 @@ fn a_line_may_delete_what_it_has_surely_made() {
         "(mkdir src; true) && rm -rf src",
         "$(mkdir src) && rm -rf src",
         "mkdir x && mv src x && rm -rf x",
+        "mkdir x && sudo mv src x && rm -rf x",
+        "mkdir x && python3 -c 'import os; os.rename(\"src\", \"x/src\")' && rm -rf x",
+        "mkdir x && node -e 'fs.renameSync(\"src\", \"x/src\")' && rm -rf x",
+        "mkdir x && rename 's,src,x/src,' src && rm -rf x",
+        "mkdir x && 7z a -sdel x/y.7z src && rm -rf x",
+        "d=$(mktemp -d) && mv src $d && rm -rf $d",
+        "mv src /tmp/x && rm -rf /tmp/x",
+        "mv -t /tmp/x src; rm -rf /tmp/*",
         "mkdir x && mv -t x src && rm -rf x",
         "mkdir x && cd x && mv ../src . && cd .. && rm -rf x",
         "mkdir x && git mv src x && rm -rf x",
@@ -533,6 +544,17 @@ fn a_line_may_delete_what_it_has_surely_made() {
         "rm -rf \"${d:?}\"",
         "d=; rm -rf ${d:?}/*",
     ]);
+}
+
+#[test]
+fn settings_come_from_a_program_that_the_line_has_not_replaced() {
+    all_object(&[
+        "kubectl() { echo \"rm -rf src\"; }; eval \"$(kubectl completion bash)\"",
+        "alias brew='echo rm -rf src'; eval \"$(brew shellenv)\"",
+        "eval \"$(PATH=.:$PATH brew shellenv)\"",
+        "pkill -f '^.*$'",
+    ]);
+    none_objects(&["eval \"$(brew shellenv)\"", "f() { :; }; source <(kubectl completion bash)"]);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Code of other languages in a command line: its deletions, and the commands that it runs.
 
+use std::borrow::Cow;
+
 use super::value::UNKNOWN;
 
 /// A language.
@@ -224,6 +226,7 @@ pub(super) fn scan(text: &str, language: Language) -> Found {
 
 fn scan_to(text: &str, language: Language, depth: u32) -> Found {
     let mut found = Found::default();
+    let text = &*requoted(text, language);
     let plain = without_strings(text);
     let loose = matches!(language, Language::Perl | Language::Php | Language::Other);
     let other = language == Language::Other;
@@ -281,6 +284,37 @@ pub(super) fn lines(text: &str) -> Vec<String> {
         lines.push(line.trim_matches(['|', ' ']).to_owned());
     }
     lines
+}
+
+/// The longest string in quotes that a word begins, in characters.
+const LONGEST_QUOTE: usize = 4096;
+
+/// The text with plain quotes for those of Perl and Ruby that a word begins: `q(ls)`, `qq{ls}`, `%Q[ls]`.
+fn requoted(text: &str, language: Language) -> Cow<'_, str> {
+    let marks: &[&str] = match language {
+        Language::Perl => &["qq", "q"],
+        Language::Ruby => &["%q", "%Q"],
+        _ => &[],
+    };
+    let (mut told, mut rest, mut before) = (String::new(), text, ' ');
+    while let Some(next) = rest.chars().next() {
+        let quoted =
+            marks.iter().filter(|_| !(before.is_alphanumeric() || "_$@%&>".contains(before))).find_map(|mark| {
+                let inside = rest.strip_prefix(mark)?.trim_start();
+                let open = inside.chars().next().filter(|open| "({[<|!/".contains(*open))?;
+                let close = "({[<".find(open).map_or(open, |at| [')', '}', ']', '>'][at]);
+                let body = &inside[1..];
+                let at = body.char_indices().take(LONGEST_QUOTE).find(|(_, c)| *c == close)?.0;
+                Some((&body[..at], &body[at + 1..]))
+            });
+        let (inside, after) = quoted.unwrap_or(("", &rest[next.len_utf8()..]));
+        match quoted {
+            Some(_) => told.extend(["'", inside, "'"]),
+            None => told.push(next),
+        }
+        (rest, before) = (after, next);
+    }
+    if told == text { Cow::Borrowed(text) } else { Cow::Owned(told) }
 }
 
 fn words(plain: &str) -> impl Iterator<Item = &str> {

@@ -6,13 +6,17 @@
 use super::{
     arguments::Arguments,
     command::Listed,
-    place,
+    place::{self, Place},
     shell::{Pipeline, Then},
     walk::{Context, Made, Origin, Walk},
 };
 
 /// Programs that bring what is elsewhere to a place, so that deleting it there loses it.
 const MOVES: &[&str] = &["bindfs", "git", "gmv", "mount", "move-item", "mv", "sshfs"];
+
+/// Programs that rename files by patterns, and calls of code that move them: they may bring any file anywhere.
+const RENAMES: &[&str] = &["file-rename", "mmv", "perl-rename", "prename", "qmv", "rename", "vidir", "zmv"];
+const MOVING: &[&str] = &["copytree", "mv", "move", "rename", "replace("];
 
 /// The most places that are remembered.
 const MOST: usize = 256;
@@ -23,11 +27,17 @@ const LOOK: usize = 64;
 impl Walk<'_> {
     /// Remembers the places that a command may make, and those that it fills with other files.
     pub(super) fn makes(&mut self, name: &str, argv: &[String], valued: &[&str], ctx: Context<'_>) {
-        if ctx.elsewhere || self.stand.moved || argv.len() < 2 {
+        if argv.len() < 2 {
             return;
         }
         if MOVES.contains(&name) {
             self.takes(name, argv, valued);
+        }
+        if RENAMES.contains(&name) || argv.iter().any(|word| word == "-sdel") {
+            self.takes_any();
+        }
+        if ctx.elsewhere || self.stand.moved {
+            return;
         }
         for path in surely_made(name, argv, valued) {
             self.remember(path, Origin::New);
@@ -51,7 +61,8 @@ impl Walk<'_> {
             (None, Some((to, from))) => (*to, from),
             (None, None) => return,
         };
-        if !from.is_empty() && from.iter().all(|path| self.is_own(path)) {
+        let is_temporary = |path: &&str| Place::within(self.folder(), path) == Place::Temporary;
+        if !from.is_empty() && from.iter().all(|path| self.is_own(path) || is_temporary(path)) {
             return;
         }
         let is_here = to.trim_matches(['.', '/']).is_empty();
@@ -65,6 +76,27 @@ impl Walk<'_> {
             let path = self.path(&path).unwrap_or_default();
             self.made.push(Made { path, origin: Origin::Taken });
         }
+    }
+
+    /// Notes that files from elsewhere may be anywhere.
+    fn takes_any(&mut self) {
+        self.made.push(Made { path: String::new(), origin: Origin::Taken });
+    }
+
+    /// Notes the places that code may fill with files from elsewhere.
+    pub(super) fn may_move(&mut self, code: &str) {
+        if !self.made.is_empty() && MOVING.iter().any(|call| code.contains(call)) {
+            self.takes_any();
+        }
+    }
+
+    /// True for an entry of a folder for temporary files to which files from elsewhere were moved.
+    pub(super) fn is_filled(&self, operand: &str) -> bool {
+        let taken = || self.made.iter().filter(|made| made.origin == Origin::Taken && !made.path.is_empty());
+        let path = || self.path(operand.trim_end_matches(['*', '.']));
+        taken().next().is_some()
+            && Place::within(self.folder(), operand) == Place::Temporary
+            && path().is_some_and(|path| taken().any(|made| is_below(&made.path, &path) || is_below(&path, &made.path)))
     }
 
     fn remember(&mut self, word: &str, origin: Origin) {
@@ -118,9 +150,6 @@ impl Walk<'_> {
             return false;
         }
         let Some(path) = self.path(operand.trim_end_matches(['*', '.'])) else { return false };
-        let is_below = |path: &str, folder: &str| {
-            path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
         let is_taken = |made: &Made| {
             made.origin == Origin::Taken
                 && (made.path.is_empty() || is_below(&made.path, &path) || is_below(&path, &made.path))
@@ -136,6 +165,11 @@ impl Walk<'_> {
         let path = if path.starts_with('/') { path.to_owned() } else { format!("{root}/{path}") };
         self.spend(LOOK) && (disk.list)(&path) == Listed::Missing
     }
+}
+
+/// True for a path that is a folder, or below it.
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The places of a command that fails where something is.

@@ -184,6 +184,8 @@ pub(super) struct Subject<'a> {
     pub(super) root: Option<&'a str>,
     /// True for an operand that may be deleted although its place is none of those that are made again.
     pub(super) is_free: &'a dyn Fn(&str) -> bool,
+    /// True for a temporary operand that holds files from elsewhere.
+    pub(super) is_filled: &'a dyn Fn(&str) -> bool,
 }
 
 /// Facts of one command that many rules need.
@@ -425,7 +427,7 @@ impl Given<'_> {
                     let is_file = removes && place() == Place::Inside && place::is_archive(operand);
                     kept(place()) && !is_file && !subject.is_switches(operand) && !(subject.is_free)(operand)
                 };
-                if several { operand.split(',').any(is_kept) } else { is_one() }
+                (subject.is_filled)(operand) || if several { operand.split(',').any(is_kept) } else { is_one() }
             }
             "<home>" => is(&[Place::Home]),
             "<device>" => is(&[Place::Device]),

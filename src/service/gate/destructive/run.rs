@@ -5,7 +5,6 @@ use super::{
     command::program,
     kind::{Kind, is_shell},
     place::{self, Place},
-    settings::prints_settings,
     value::{UNKNOWN, Value},
     walk::{Context, Walk},
     wrapper::{self, Runs},
@@ -147,7 +146,7 @@ impl Walk<'_> {
         let inner = line.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
         match inner {
             Some(inner) => {
-                if !prints_settings(inner) {
+                if !self.is_settings(inner) {
                     self.hit("shell.output", argv);
                 }
             }
@@ -219,7 +218,7 @@ impl Walk<'_> {
         match self.content(path) {
             Some(Value::Text(text)) => self.fed(&text, argv, ctx),
             Some(Value::Output { .. }) if path.starts_with("<(") => {
-                if !path.strip_suffix(')').is_some_and(|path| prints_settings(&path[2..])) {
+                if !path.strip_suffix(')').is_some_and(|path| self.is_settings(&path[2..])) {
                     self.hit("shell.output", argv);
                 }
             }
@@ -249,6 +248,7 @@ impl Walk<'_> {
 
     pub(super) fn code(&mut self, text: &str, language: code::Language, argv: &[String], ctx: Context<'_>) {
         self.guard_code(text, Some(language), argv);
+        self.may_move(text);
         let found = code::scan(text, language);
         for id in found.rules {
             self.hit(id, argv);

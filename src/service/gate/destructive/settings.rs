@@ -7,6 +7,7 @@ use super::{
     place::Place,
     printed::fetches,
     shell::{self, Body, Part, Script, Stage, Word},
+    walk::Walk,
 };
 
 /// Programs whose output is meant to be run.
@@ -92,8 +93,16 @@ const VERBS: &[&str] = &[
     "shellenv",
 ];
 
+impl Walk<'_> {
+    /// True if a substituted line prints settings, by a program that the line has not replaced.
+    pub(super) fn is_settings(&self, line: &str) -> bool {
+        let mut own = self.functions.keys().chain(self.aliases.keys());
+        prints_settings(line) && !own.any(|name| line.contains(name.as_str()))
+    }
+}
+
 /// True if a line is one command that prints settings, or that and `true`.
-pub(super) fn prints_settings(line: &str) -> bool {
+fn prints_settings(line: &str) -> bool {
     let Ok(Script { pipelines }) = shell::parse(line) else { return false };
     let mut commands = pipelines.iter().map(|pipeline| match pipeline.stages.as_slice() {
         [stage] if !pipeline.background => words(stage),
@@ -107,6 +116,10 @@ pub(super) fn prints_settings(line: &str) -> bool {
 /// The plain text with which each word of a command begins.
 fn words(stage: &Stage) -> Option<Vec<&str>> {
     let Body::Simple(simple) = &stage.body else { return None };
+    // `PATH=. brew shellenv` is another program.
+    if !simple.assignments.iter().all(|assignment| assignment.name.starts_with('_')) {
+        return None;
+    }
     Some(simple.words.iter().map(start).collect())
 }
 
@@ -170,6 +183,7 @@ mod tests {
             "sudo init",
             "$TOOL completion bash",
             "tool run completion.sh",
+            "PATH=.:$PATH brew shellenv",
         ] {
             assert!(!prints_settings(line), "{line}");
         }

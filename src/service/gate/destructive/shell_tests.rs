@@ -152,6 +152,9 @@ fn a_variable_of_the_environment_is_judged_like_an_option() {
         "echo 'import shutil; shutil.rmtree(\"src\")' > h/sitecustomize.py; PYTHONPATH=h python3 -c 1",
         "echo 'require(\"fs\").rmSync(\"src\")' > x.js; NODE_OPTIONS='--require ./x.js' node -e 1",
         "PYTHONBREAKPOINT=os.system python3 -c \"breakpoint('rm -rf src')\"",
+        "PERL5DB=\"BEGIN{system q(rm -rf src)}\" perl -d -e 1",
+        "perl -e 'system qq{rm -rf src}'",
+        "ruby -e 'system %Q[rm -rf src]'",
     ]);
     none_objects(&[
         "PYTHONPATH=. pytest -q",

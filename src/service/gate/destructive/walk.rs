@@ -228,6 +228,7 @@ impl<'r> Walk<'r> {
             folder: folder.as_deref().filter(|_| name != "git"),
             root: self.stand.root.as_deref(),
             is_free: &|operand| !ctx.elsewhere && self.is_free(operand),
+            is_filled: &|operand| self.is_filled(operand),
         };
         let broken = rules.broken(&subject);
         for rule in broken {
