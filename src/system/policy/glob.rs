@@ -39,7 +39,7 @@ impl PathSet {
         Ok(PathSet { included: globs.iter().map(at_any_depth).collect::<Result<_, _>>()?, excluded: Vec::new() })
     }
 
-    /// A list of what is denied, where `x/**` covers the folder `x` too.
+    /// A list of paths, each with all below it. `x/**` also covers the folder `x`.
     pub(super) fn trees(globs: &[String]) -> Result<Self, String> {
         let whole = |glob: &String| match (glob.contains('/'), glob.strip_suffix("/**")) {
             (false, _) => Pattern::new(&format!("**/{glob}"), glob),

@@ -44,7 +44,7 @@ impl From<io::Error> for Failed {
 }
 
 impl Failed {
-    /// The error about an object. A damaged one is no matter of the others.
+    /// The error about one object. Damage in it does not affect other objects.
     pub(super) fn of(self, key: &str) -> Error {
         match self {
             Failed::Unreached(why) => unreached(key, why),

@@ -47,7 +47,7 @@ const TOLD: &[&str] = &[
     "title",
 ];
 
-/// Programs that keep or print their arguments, whatever they look like.
+/// Programs that store or print their arguments and never run them.
 const KEEPERS: &[&str] = &[
     ":",
     "[",

@@ -29,7 +29,7 @@ pub(super) struct Pipeline {
     pub(super) background: bool,
     /// True if its success counts as a failure.
     pub(super) negated: bool,
-    /// The condition of what follows.
+    /// The outcome on which the next pipeline runs.
     pub(super) then: Then,
 }
 
