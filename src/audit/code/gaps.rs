@@ -8,15 +8,6 @@ use tree_sitter::{Node, Tree};
 use super::tree;
 use base::language::Language;
 
-/// The number of faults of a text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Gaps {
-    /// Places of lists without an element, as in `f(, z)`, `[a,, b]` and `{ , z }`.
-    pub empty: u64,
-    /// Errors of the second parser of JavaScript and TypeScript.
-    pub refused: u64,
-}
-
 /// The places of lists in a tree that have no element.
 pub(super) fn empty_places(tree: &Tree) -> u64 {
     tree::descend(tree.root_node()).filter(|node| node.kind() == ",").filter(|comma| is_behind_nothing(*comma)).count()

@@ -6,6 +6,7 @@ use tree_sitter::{Node, Tree};
 
 use super::{
     binding::Bindings,
+    gaps,
     judge::{Edit, Judge},
     literal::Literals,
     rule::Config,
@@ -40,6 +41,16 @@ pub struct Scan {
     pub matches: Vec<Match>,
     /// The number of syntax errors.
     pub errors: u64,
+    /// The number of places of lists without an element, as in `f(, z)`, `[a,, b]` and `{ , z }`.
+    pub empty: u64,
+}
+
+impl Scan {
+    /// Counts the faults of one tree.
+    pub(super) fn count(&mut self, tree: &Tree) {
+        self.errors += tree::errors_of(tree);
+        self.empty += gaps::empty_places(tree);
+    }
 }
 
 /// Finds every match in one tree of a text. `path` decides which rules concern the file.

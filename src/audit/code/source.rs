@@ -1,8 +1,7 @@
 //! One file with the rules for it: those for its own language, and those for the languages of the code within it.
 
 use super::{
-    embedded,
-    gaps::{self, Gaps},
+    embedded, gaps,
     literal::Kept,
     rules::Rules,
     scan::{self, Match, Scan},
@@ -40,17 +39,18 @@ impl<'r> Source<'r> {
         self.rules.iter().any(|(language, rules)| rules.concern(self.path, *language, text))
     }
 
-    /// Parses a text, finds every match and counts the syntax errors, also of code within it that has rules.
+    /// Parses a text, finds every match and counts the faults, also of code within it that has rules.
     pub fn scan(&self, text: &str, pulse: Pulse<'_>) -> Result<Scan, Error> {
         let tree = tree::parse(self.language, text, pulse)?;
-        let mut all = Scan { errors: tree::errors_of(&tree), matches: Vec::new() };
+        let mut all = Scan::default();
+        all.count(&tree);
         if let Some(rules) = self.rules_of(self.language) {
             all.matches = scan::scan(rules, (self.path, self.language), (text, &tree), pulse)?;
         }
         for piece in embedded::pieces(self.language, text, &tree) {
             let Some(rules) = self.rules_of(piece.language) else { continue };
             let tree = tree::parse_range(piece.language, text, piece.range, pulse)?;
-            all.errors += tree::errors_of(&tree);
+            all.count(&tree);
             let found = scan::scan(rules, (self.path, piece.language), (text, &tree), pulse)?;
             all.matches.extend(found.into_iter().map(|found| Match { ends: piece.ends, ..found }));
         }
@@ -58,16 +58,9 @@ impl<'r> Source<'r> {
         Ok(all)
     }
 
-    /// Counts the faults of a text that its grammar lets pass, also of code within it that has rules.
-    pub fn gaps(&self, text: &str, pulse: Pulse<'_>) -> Result<Gaps, Error> {
-        let tree = tree::parse(self.language, text, pulse)?;
-        let mut empty = gaps::empty_places(&tree);
-        for piece in embedded::pieces(self.language, text, &tree) {
-            if self.rules_of(piece.language).is_some() {
-                empty += gaps::empty_places(&tree::parse_range(piece.language, text, piece.range, pulse)?);
-            }
-        }
-        Ok(Gaps { empty, refused: gaps::refused(self.path, self.language, text) })
+    /// The errors of a second parser of JavaScript and TypeScript; none in other languages.
+    pub fn refused(&self, text: &str) -> u64 {
+        gaps::refused(self.path, self.language, text)
     }
 
     /// The begins of the lines of literals, also of code within the text that has rules.
