@@ -54,6 +54,23 @@ fn code_that_only_looks_like_a_block_stays() {
     assert_eq!(repaired(&site), (json!(1), Vec::new()));
 }
 
+/// A site may be configured by files with names of its own, or by two that differ.
+#[test]
+fn links_in_blocks_are_read_where_mkdocs_may_be_the_generator() {
+    let page = "!!! note\n\n    [b](B.md)\n";
+    for configurations in [
+        &[("mkdocs-common.yml", ALL)][..],
+        &[("mkdocs-online.yml", "INHERIT: mkdocs-common.yml\n"), ("mkdocs-common.yml", "site_name: x\n")],
+        &[("hugo.prod.toml", "x = 1\n"), ("mkdocs.insiders.yaml", "site_name: x\n")],
+        &[("mkdocs.yml", ALL), ("mkdocs.yaml", "site_name: x\n")],
+    ] {
+        let pages = [("docs/a.md", page), ("docs/b.md", "# B\n")];
+        let site = site(&[configurations, &pages].concat());
+        assert_eq!(repaired(&site), (json!(1), Vec::new()), "{configurations:?}");
+        assert_eq!(String::from_utf8_lossy(&site.read("docs/a.md")), page.replace("B.md", "b.md"));
+    }
+}
+
 /// Anchors of a generator whose rules are not known are in doubt, and links to files are not.
 #[test]
 fn a_generator_that_is_not_known_means_doubt() {

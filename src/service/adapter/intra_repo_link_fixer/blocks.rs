@@ -26,6 +26,16 @@ impl Blocks {
     pub(super) const ALL: Blocks =
         Blocks { has_admonitions: true, has_details: true, has_tabs: true, has_definitions: true };
 
+    /// These kinds and some others.
+    pub(super) fn with(self, other: Blocks) -> Blocks {
+        Blocks {
+            has_admonitions: self.has_admonitions || other.has_admonitions,
+            has_details: self.has_details || other.has_details,
+            has_tabs: self.has_tabs || other.has_tabs,
+            has_definitions: self.has_definitions || other.has_definitions,
+        }
+    }
+
     /// Adds those of an extension.
     pub(super) fn add(&mut self, extension: &str) {
         match extension {

@@ -3,6 +3,7 @@
 pub(super) mod config;
 
 use super::{
+    blocks::Blocks,
     params::Dialect,
     reference::{folder, joined, name},
     scheme::{Addressed, Scheme},
@@ -112,13 +113,17 @@ impl Sites {
             Some(other) if other.scheme == site.scheme => {}
             Some(other) => {
                 let doubt = Some(DISPUTED.to_owned());
-                other.scheme = Scheme { dialect: Dialect::Auto, doubt, ..Scheme::of(Dialect::Auto) };
+                let blocks = other.scheme.blocks.with(site.scheme.blocks);
+                other.scheme = Scheme { dialect: Dialect::Auto, doubt, blocks, ..Scheme::of(Dialect::Auto) };
             }
         }
     }
 
-    /// Doubts the rules elsewhere because of a file.
+    /// Doubts the rules elsewhere because of a file. One that may be of MkDocs brings its blocks.
     fn doubt(&mut self, path: &str, why: &str) {
+        if name(path).starts_with("mkdocs") {
+            self.elsewhere.blocks = Blocks::ALL;
+        }
         if self.sign.is_none() {
             self.sign = Some(path.to_owned());
             self.elsewhere.doubt = Some(format!("of `{path}`: {why}"));

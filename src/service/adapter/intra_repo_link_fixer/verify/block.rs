@@ -12,6 +12,11 @@ pub(super) const SIGNS: &[(&str, &str)] = &[
     ("pymdownx.extra", ":"),
 ];
 
+/// The signs of all of them.
+pub(super) fn every() -> Vec<&'static str> {
+    SIGNS.iter().map(|(_, sign)| *sign).collect()
+}
+
 /// The text in which items of lists stand for blocks with these signs, byte for byte in the same places.
 pub(super) fn listed<'t>(signs: &[&str], text: &'t str) -> Cow<'t, str> {
     if signs.is_empty() {

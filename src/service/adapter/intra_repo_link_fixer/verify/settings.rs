@@ -150,7 +150,7 @@ fn mkdocs(value: &Value, settings: &mut Settings) {
         }
     }
     if !is_known {
-        rules.signs = block::SIGNS.iter().map(|(_, sign)| *sign).collect();
+        rules.signs = block::every();
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     super::params::Dialect,
     aim::joined,
+    block,
     rules::{Rules, Tool},
     settings,
 };
@@ -116,8 +117,11 @@ impl Sites {
         }
     }
 
-    /// Puts the pages without a site in doubt, because of a file.
+    /// Puts the pages without a site in doubt, because of a file. If MkDocs may read it, they may have all of its blocks.
     fn mark(&mut self, path: &str, why: &str) {
+        if path.rsplit('/').next().is_some_and(|file| file.starts_with("mkdocs")) {
+            self.otherwise.signs = block::every();
+        }
         if self.sign.is_none() {
             self.sign = Some(path.to_owned());
             self.otherwise.doubt(format!("of `{path}`: {why}"));
@@ -129,7 +133,8 @@ impl Sites {
             None => drop(self.by_folder.insert(folder, site)),
             Some(other) if other.rules == site.rules => {}
             Some(other) => {
-                other.rules = Rules::of(Dialect::Github);
+                let signs = other.rules.signs.iter().chain(&site.rules.signs).copied().collect();
+                other.rules = Rules { signs, ..Rules::of(Dialect::Github) };
                 other.rules.dialect = Dialect::Auto;
                 other.rules.doubt("two sites have it, with other rules");
             }
