@@ -253,6 +253,35 @@ fn a_file_that_is_no_text_is_left_alone() {
     assert_eq!(site.read("docs/bytes.md"), b"\xff \n");
 }
 
+/// As in Git, ignore files have no effect on a tracked file.
+#[test]
+fn a_tracked_file_below_an_ignore_rule_is_one_of_its_files() {
+    let site = site();
+    site.write(".gitignore", "docs/p1.md\nlate.md\n");
+    site.write("docs/late.md", "text \n");
+    site.commit();
+    let output = apply(&site).exits(0).json();
+    assert_eq!((&output["baseline"]["files_scanned"], &output["applied_changes"]["files"]), (&json!(4), &json!(3)));
+    assert_eq!(site.read("docs/p1.md"), b"# Page 1\n\ntext\nmore\n");
+    assert_eq!(site.read("docs/late.md"), b"text \n");
+    site.nrv(&["rollback", "last"]).exits(0);
+    assert_eq!(site.read("docs/p1.md"), b"# Page 1  \n\ntext \nmore\n");
+}
+
+/// Tracked files that are ignored can't be told then.
+#[test]
+fn an_index_that_cannot_be_read_is_named() {
+    let site = site();
+    site.write(".git/index", "no index");
+    apply(&site).exits(5).says("index");
+    let output = run(&site, &invocation("apply"), &["--yes", "--allow-dirty"]).exits(0).json();
+    assert_eq!((&output["baseline"]["files_skipped"], &output["applied_changes"]["files"]), (&json!(1), &json!(3)));
+    let why = "it can't be read, so tracked files that ignore files cover are not looked at";
+    let shown = run(&site, &invocation("apply"), &["--allow-dirty", "--dry-run"]);
+    let shown = format!("{}{}", shown.stdout, shown.stderr);
+    assert!(shown.contains(".git/index") && shown.contains(why), "{shown}");
+}
+
 #[test]
 fn where_no_file_matches_nothing_is_wrong() {
     let site = site();

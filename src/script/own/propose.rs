@@ -16,6 +16,7 @@ use adapter::{
     Context,
     contract::{Baseline, Counts, FileHash, Invocation, Proposal, Skipped},
     deadline::Deadline,
+    listing,
     survey::{self, FILES_IGNORED, FILES_SCANNED, FILES_SKIPPED},
 };
 use base::{
@@ -69,11 +70,10 @@ pub(super) fn propose<W: Work>(
     start: impl Fn() -> W + Sync,
 ) -> Result<Proposal, Error> {
     let deadline = Deadline::begin(input, "looking at the files");
-    let listing = ctx.view.list(&input.target.globs(ctx.view)?, ctx.threads)?;
     let owned = Globs::parse(&adapter.globs)?;
-    let (paths, others): (Vec<_>, Vec<_>) = listing.paths.into_iter().partition(|path| owned.matches(path));
+    let mut listed = listing::list(ctx, &input.target.globs(ctx.view)?, &owned)?;
     let hidden = Hidden::new(&adapter.hidden)?;
-    let (hidden, paths): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| hidden.covers(path));
+    let (hidden, paths): (Vec<_>, Vec<_>) = listed.take_paths().into_iter().partition(|path| hidden.covers(path));
     let most = adapter.max_files.unwrap_or(u64::MAX).min(input.constraints.max_files);
     survey::check_number(
         paths.len(),
@@ -98,14 +98,12 @@ pub(super) fn propose<W: Work>(
         total.add(part?).map_err(|why| against_rules::<W>(adapter, why))?;
     }
     total.skipped.extend(hidden.into_iter().map(|path| Skipped { path: path.to_string(), reason: HIDDEN.to_owned() }));
-    total.skipped.extend(
-        listing.unnameable.into_iter().map(|path| Skipped { path, reason: "its name is not UTF-8".to_owned() }),
-    );
+    total.skipped.extend(listed.skipped);
     for name in adapter.counts.keys() {
         total.counts.entry(name.clone()).or_default();
     }
     total.check_work(adapter)?;
-    total.finish(others.len() as u64)
+    total.finish(listed.ignored)
 }
 
 /// An answer against the rules for counts.

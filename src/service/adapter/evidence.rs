@@ -9,7 +9,8 @@ use std::{
 use super::{
     Context,
     contract::{BaselineRecord, Counts, Failure, FileHash, ManifestRecord},
-    listing, record_files,
+    listing::{self, Listed},
+    record_files,
 };
 use base::{
     change::{ChangeSet, Entry, Stamp},
@@ -269,24 +270,22 @@ impl<'a> Evidence<'a> {
     fn names(&self, ctx: &Context<'_>) -> Result<Vec<Failure>, Error> {
         let domain = Globs::parse(&self.looks_at)?;
         let target = self.baseline.input.target.globs(ctx.view)?;
-        let listing = ctx.view.list(&target, ctx.threads)?;
+        let Listed { walked, mut covered, ignored, skipped: unread } = listing::list(ctx, &target, &domain)?;
         let mut expected: BTreeSet<&str> = self.baseline.files.iter().map(|file| file.path.as_str()).collect();
         let skipped = || self.baseline.skipped.iter().map(|skipped| skipped.path.as_str());
         expected.extend(skipped());
-        let mut covered = listing::covered(ctx, (&target, &domain), &listing.paths);
         // Older records do not name them.
         covered.retain(|path| !ctx.is_later || expected.contains(path.as_str()));
-        let owned = |path: &&RepoPath| domain.matches(path);
-        let mut found: BTreeSet<&str> = listing.paths.iter().filter(owned).map(RepoPath::as_str).collect();
-        found.extend(listing.unnameable.iter().map(String::as_str));
-        found.extend(covered.iter().map(RepoPath::as_str));
+        let mut found: BTreeSet<&str> = walked.iter().chain(&covered).map(RepoPath::as_str).collect();
+        found.extend(unread.iter().map(|unread| unread.path.as_str()));
+        if ctx.is_later {
+            // The index of that time is not there any more.
+            found.remove(listing::INDEX);
+            found.extend(skipped().filter(|path| *path == listing::INDEX));
+        }
         let left_alone = skipped().filter(|path| found.contains(path)).count() as u64;
-        let domain_files = listing.paths.iter().filter(owned).count();
-        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(Found {
-            read: (found.len() as u64).saturating_sub(left_alone),
-            skipped: left_alone,
-            ignored: (listing.paths.len() - domain_files) as u64,
-        });
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(Found { read: (found.len() as u64).saturating_sub(left_alone), skipped: left_alone, ignored });
         if self.applied() {
             for entry in &self.manifest.entries {
                 match entry.after {

@@ -12,6 +12,7 @@ pub mod intra_repo_link_fixer;
 pub mod json_schema_migrator;
 pub mod jsonl;
 pub mod link_updater;
+pub mod listing;
 pub mod rename_refactor;
 pub mod source;
 pub mod survey;
@@ -19,7 +20,6 @@ pub mod verify;
 
 mod adapters;
 mod context;
-mod listing;
 mod record_files;
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::{
     Context, Work,
     contract::{Baseline, Counts, FileHash, Finding, Invocation, Proposal, SKIPPED, Setting, Skipped},
     deadline::Deadline,
-    listing,
+    listing::{self, Listed},
 };
 use base::{
     change::{Change, ChangeSet, Stamp},
@@ -125,8 +125,8 @@ pub fn survey<T: Send>(
     let deadline = Deadline::begin(input, "looking at the files");
     let globs = input.target.globs(ctx.view)?;
     let looked_at = Globs::parse(looks_at)?;
-    let listing = listing::list(ctx, &globs, &looked_at)?;
-    let (paths, others): (Vec<_>, Vec<_>) = listing.paths.into_iter().partition(|path| looked_at.matches(path));
+    let mut listed = listing::list(ctx, &globs, &looked_at)?;
+    let paths = listed.take_paths();
     let raised = format!("`constraints.max_files`, and `max_files` of `[adapters.{}]` in `nrv.toml`,", input.tool);
     let limit = ("`constraints.max_files` or the policy", raised.as_str());
     check_number(paths.len(), input.constraints.max_files, limit)?;
@@ -138,13 +138,11 @@ pub fn survey<T: Send>(
         (ctx.progress)(Work::Discover, done.fetch_add(1, Ordering::Relaxed) + 1, paths.len() as u64);
         result
     });
-    let ignored = others.len() as u64;
-    let mut survey = Survey { files: Vec::new(), hashes: Vec::new(), skipped: Vec::new(), ignored };
+    let Listed { ignored, skipped, .. } = listed;
+    let mut survey = Survey { files: Vec::new(), hashes: Vec::new(), skipped, ignored };
     for (path, result) in paths.into_iter().zip(results) {
         survey.add(path, result?);
     }
-    let nameless = listing.unnameable.into_iter();
-    survey.skipped.extend(nameless.map(|path| Skipped { path, reason: "its name is not UTF-8".to_owned() }));
     survey.skipped.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(survey)
 }
