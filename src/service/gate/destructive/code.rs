@@ -110,6 +110,19 @@ const DELETES: &[&str] = &[
     ".deleteMany(",
 ];
 
+/// The deepest code in strings of code that is scanned.
+const DEPTH: u32 = 3;
+
+/// Calls that delete one file: the text before its name in quotes, and that after it.
+const FILE_CALLS: &[(&str, &str)] = &[
+    ("File.delete(", ")"),
+    ("File.unlink(", ")"),
+    ("Path(", ").unlink("),
+    ("fs.unlinkSync(", ")"),
+    ("os.remove(", ")"),
+    ("os.unlink(", ")"),
+];
+
 /// Calls that run commands.
 const RUNS: &[&str] = &[
     "system",
@@ -221,12 +234,18 @@ impl Language {
 
 /// Scans code.
 pub(super) fn scan(text: &str, language: Language) -> Found {
-    scan_to(text, language, 3)
+    scan_to(text, language, DEPTH)
 }
 
 fn scan_to(text: &str, language: Language, depth: u32) -> Found {
     let mut found = Found::default();
     let text = &*requoted(text, language);
+    let (text, files) = match language {
+        Language::Python | Language::Node | Language::Ruby if depth == DEPTH => without_files(text),
+        _ => (text.into(), Vec::new()),
+    };
+    let text = &*text;
+    found.commands.extend(files.into_iter().map(|file| format!("rm -- '{file}'")));
     let plain = without_strings(text);
     let loose = matches!(language, Language::Perl | Language::Php | Language::Other);
     let other = language == Language::Other;
@@ -317,6 +336,35 @@ fn requoted(text: &str, language: Language) -> Cow<'_, str> {
     if told == text { Cow::Borrowed(text) } else { Cow::Owned(told) }
 }
 
+/// The text without the calls that delete one file under a plain name, and the names: they are judged like those of `rm`.
+fn without_files(text: &str) -> (Cow<'_, str>, Vec<String>) {
+    let (mut told, mut files, mut rest) = (String::new(), Vec::new(), text);
+    let next = |rest: &str| FILE_CALLS.iter().filter_map(|call| Some((rest.find(call.0)?, *call))).min();
+    while let Some((at, (start, end))) = next(rest).filter(|_| !text.contains("chdir")) {
+        let from = at + start.len();
+        let is_whole = !rest[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_');
+        let named = named_file(&rest[from..], end).filter(|_| is_whole);
+        let after = named.map_or(from, |(file, length)| {
+            files.push(file.to_owned());
+            from + length
+        });
+        told.push_str(&rest[..if named.is_some() { at } else { from }]);
+        rest = &rest[after..];
+    }
+    match files.is_empty() {
+        true => (text.into(), files),
+        false => ((told + rest).into(), files),
+    }
+}
+
+/// The name in quotes with which a text begins, if the end of a call follows, and the length of both.
+fn named_file<'t>(text: &'t str, end: &str) -> Option<(&'t str, usize)> {
+    let quote = text.chars().next().filter(|first| "'\"".contains(*first))?;
+    let (name, after) = text[1..].split_once(quote)?;
+    let is_plain = !name.is_empty() && !name.contains(['\\', '\'', '"', '{', '$', '%', '*', '\n']);
+    (is_plain && after.starts_with(end)).then_some((name, name.len() + 2 + end.len()))
+}
+
 fn words(plain: &str) -> impl Iterator<Item = &str> {
     plain.split(|c: char| !c.is_alphanumeric() && c != '_')
 }
@@ -362,7 +410,7 @@ fn without_strings(text: &str) -> String {
 
 /// The quoted strings, each by itself. An unknown word follows a string that ends in a blank.
 pub(super) fn strings(text: &str) -> Vec<String> {
-    let ended = |piece: Piece| match piece.text.ends_with(' ') {
+    let ended = |piece: Piece| match piece.text.ends_with(' ') && !piece.text.trim().is_empty() {
         true => format!("{}{UNKNOWN}", piece.text),
         false => piece.text,
     };

@@ -6,7 +6,7 @@ use super::{
     command::program,
     guard,
     kind::{is_scanned, is_shell},
-    run::is_open,
+    run::{is_open, is_pattern},
     sql,
     value::{UNKNOWN, Value},
     walk::{Context, Walk},
@@ -117,7 +117,7 @@ impl Walk<'_> {
             self.disguised(argv);
             let at = 1 + argv[1..].iter().take_while(|word| wrapper::is_assignment(word)).count();
             // The output of a command after it is an argument more often than a program.
-            let is_open = argv.get(at).is_some_and(|next| next != UNKNOWN && is_open(next));
+            let is_open = argv.get(at).is_some_and(|next| next != UNKNOWN && is_open(next) && !is_pattern(next));
             if argv.get(at).is_some_and(|next| is_open || self.is_command(next)) {
                 return self.command(&argv[at..], Context { elsewhere: true, ..ctx });
             }

@@ -456,6 +456,11 @@ static KINDS: LazyLock<Names<Kind>> = LazyLock::new(|| {
     kinds
 });
 
+/// The names of all programs that are in a list.
+pub(super) fn programs() -> impl Iterator<Item = &'static str> {
+    KINDS.names()
+}
+
 /// True if a program runs its input line by line.
 pub(super) fn is_shell(name: &str) -> bool {
     Kind::of(name).is(Kind::SHELL)

@@ -358,9 +358,16 @@ fn may_match_guarded(name: &str, is_deep: bool) -> bool {
     names.into_iter().any(|known| fits(&lower, known)) || is_deep && fits(&lower, "state")
 }
 
-/// True if a name fits a pattern of `*` and `?`.
+/// True if a name fits a pattern of `*` and `?`; a set of characters may be any one.
 pub(super) fn fits(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut plain, mut rest) = (String::with_capacity(pattern.len()), pattern);
+    // `[]x]` holds its first bracket.
+    while let Some((before, set)) = rest.split_once('[') {
+        let Some(end) = set.char_indices().skip(1).find(|(_, one)| *one == ']') else { break };
+        plain.extend([before, "?"]);
+        rest = &set[end.0 + 1..];
+    }
+    let (pattern, name): (Vec<char>, Vec<char>) = (plain.chars().chain(rest.chars()).collect(), name.chars().collect());
     let (mut at, mut star) = (0, None);
     let mut from = 0;
     while from < name.len() {

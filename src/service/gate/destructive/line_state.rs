@@ -165,7 +165,7 @@ impl Walk<'_> {
             return Value::Text(format!("{before}{}", joined(word, self)));
         }
         match word.parts.as_slice() {
-            [Part::Command { script, .. }] => self.printed_by(script),
+            [Part::Command { script, .. }] => self.printed_or_chosen(script),
             [Part::Variable { name, operator: Operator::Plain, .. }] if self.variables.contains_key(name) => {
                 self.variables[name].clone()
             }

@@ -6,6 +6,7 @@
 use super::{
     arguments::Arguments,
     command::Listed,
+    landing::fits,
     place::{self, Place},
     shell::{Pipeline, Then},
     walk::{Context, Made, Origin, Walk},
@@ -20,6 +21,9 @@ const MOVING: &[&str] = &["copytree", "mv", "move", "rename", "replace("];
 
 /// The most places that are remembered.
 const MOST: usize = 256;
+
+/// The most entries that are looked at for one pattern.
+const MOST_LOOKS: usize = 64;
 
 /// The cost of a look at the disk.
 const LOOK: usize = 64;
@@ -95,7 +99,7 @@ impl Walk<'_> {
         let taken = || self.made.iter().filter(|made| made.origin == Origin::Taken && !made.path.is_empty());
         let path = || self.path(operand.trim_end_matches(['*', '.']));
         taken().next().is_some()
-            && Place::within(self.folder(), operand) == Place::Temporary
+            && matches!(Place::within(self.folder(), operand), Place::Temporary | Place::Cache)
             && path().is_some_and(|path| taken().any(|made| is_below(&made.path, &path) || is_below(&path, &made.path)))
     }
 
@@ -157,6 +161,37 @@ impl Walk<'_> {
         let holds = |made: &&Made| made.origin != Origin::Taken && is_below(&path, &made.path);
         !self.made.iter().any(is_taken)
             && self.made.iter().filter(holds).any(|made| made.origin == Origin::New || self.was_missing(&made.path))
+    }
+
+    /// True if an operand is a folder, or a pattern that stands for one, or the line has moved something there; false if it stands
+    /// for files, and none if that is unknown.
+    pub(super) fn is_folder(&self, operand: &str) -> Option<bool> {
+        let below = place::below(self.folder().unwrap_or_default(), operand);
+        let path = self.within(&below).trim_end_matches('/');
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let taken = |made: &Made| made.origin == Origin::Taken && (made.path.is_empty() || fits(path, &made.path));
+        if self.made.iter().any(taken) || self.stand.moved {
+            return Some(true);
+        }
+        let (disk, root) = (self.stand.disk?, self.stand.root.as_deref()?);
+        let folder = if folder.starts_with('/') { folder.to_owned() } else { format!("{root}/{folder}") };
+        let folder = folder.trim_end_matches('/');
+        let of = |name: &str| match (disk.list)(&format!("{folder}/{name}")) {
+            _ if !self.spend(LOOK) => None,
+            Listed::Folder(_) | Listed::Unknown => Some(true),
+            Listed::File => Some(false),
+            Listed::Missing => None,
+        };
+        if !name.contains(['*', '?', '[']) {
+            return of(name);
+        }
+        let Listed::Folder(mut names) = (disk.list)(folder) else { return None };
+        names.retain(|one| fits(name, one));
+        match names.len() {
+            0 => None,
+            1..=MOST_LOOKS => Some(names.iter().any(|one| of(one) != Some(false))),
+            _ => Some(true),
+        }
     }
 
     /// True if the disk has nothing at a path.

@@ -36,6 +36,11 @@ impl<T> Names<T> {
         &mut bucket[at].1
     }
 
+    /// The names.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.buckets.iter().flatten().map(|(name, _)| name.as_ref())
+    }
+
     /// The values of a name.
     pub(super) fn of<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a T> {
         self.buckets[bucket(name)].iter().filter(move |(known, _)| known == name).map(|(_, value)| value)

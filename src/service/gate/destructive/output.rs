@@ -2,7 +2,7 @@
 
 use super::{
     command::program,
-    printed::{fetches, text_of},
+    printed::{chosen, fetches, text_of},
     shell::{self, Body, Direction, Part, Redirect, Script, Stage, Values, expand, joined},
     value::Value,
     walk::Walk,
@@ -112,6 +112,12 @@ impl Walk<'_> {
             Body::Simple(_) => {
                 let argv = self.words(stage);
                 let name = argv.first().map(|first| program(first)).unwrap_or_default();
+                if let Some(printed) = argv.first().and_then(|first| self.printed_by_function(first)) {
+                    return printed;
+                }
+                if self.declares_own(&name, &argv) {
+                    return Value::Text(":\n".to_owned());
+                }
                 let files = argv.get(1..).filter(|files| &*name == "cat" && !files.is_empty());
                 if let Some(shown) = files.and_then(|files| self.shown(files)) {
                     return shown;
@@ -127,6 +133,33 @@ impl Walk<'_> {
                 Value::Text(text) => Value::Text(text),
             },
             Body::Loop { .. } | Body::Function { .. } => Value::Output { fetched },
+        }
+    }
+
+    /// The output of a function of the line; a text with an unknown part is unknown.
+    fn printed_by_function(&self, name: &str) -> Option<Value> {
+        Some(match self.printed_by(self.functions.get(name)?) {
+            Value::Text(text) if text.contains(['$', '`']) => Value::Output { fetched: false },
+            printed => printed,
+        })
+    }
+
+    /// True if a command only prints functions of the line, which are known: `declare -f f`.
+    fn declares_own(&self, name: &str, argv: &[String]) -> bool {
+        let own = |name: &String| self.functions.contains_key(name);
+        matches!(name, "declare" | "typeset")
+            && matches!(argv, [_, option, names @ ..] if option == "-f" && !names.is_empty() && names.iter().all(own))
+    }
+
+    /// The output of commands; where they only choose an existing file by its name, that name.
+    pub(super) fn printed_or_chosen(&self, script: &Script) -> Value {
+        let chosen = || match script.pipelines.as_slice() {
+            [pipeline] => chosen(&pipeline.stages.iter().map(|stage| self.words(stage)).collect::<Vec<_>>()),
+            _ => None,
+        };
+        match self.printed_by(script) {
+            output @ Value::Output { fetched: false } => chosen().map_or(output, Value::Text),
+            printed => printed,
         }
     }
 

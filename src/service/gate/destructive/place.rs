@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::value::LETTER;
+
 /// A kind of place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
@@ -347,6 +349,13 @@ pub(super) fn is_made_again(path: &str) -> bool {
     !path.split('/').any(|name| name == "..") && MADE_AGAIN.iter().any(|folder| is_below(folder))
 }
 
+/// True if a path below a home begins with a dot there: most programs keep their settings under such names.
+pub(super) fn is_setting_of_user(path: &str) -> bool {
+    let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
+    let at = if matches!(names.first(), Some(&("home" | "Users"))) { 2 } else { 1 };
+    names.get(at).is_some_and(|name| name.starts_with('.'))
+}
+
 /// True if a path is that of a stream, which holds no data.
 pub(super) fn is_stream(path: &str) -> bool {
     let name = path.strip_prefix("/dev/").unwrap_or_default();
@@ -363,10 +372,9 @@ pub(super) fn is_input(path: &str) -> bool {
 
 /// True if a name is one of dependencies or caches.
 pub(super) fn is_cache(name: &str) -> bool {
-    // `mktemp` fills a row of `X` with random letters.
     CACHES.binary_search(&name).is_ok()
         || CACHED_ENDS.iter().any(|end| name.len() > end.len() && name.ends_with(end))
-        || name.contains("XXXX")
+        || name.contains(LETTER)
 }
 
 /// True if a name is that of an archive, a package or a log: one file, which `rm` may delete without `-r` too.
@@ -453,7 +461,7 @@ fn absolute(names: &[&str], upwards: bool, unknown: bool) -> Place {
         ["home" | "Users" | "Windows" | "Program Files"] | ["home" | "Users", _] | ["home" | "Users", _, "*"] => {
             Place::Root
         }
-        ["home" | "Users", ..] => Place::Home,
+        ["home" | "Users", ..] | ["root", _, ..] => Place::Home,
         [top] | [top, "*"] if SYSTEM.contains(top) => Place::Root,
         [top, ..] if SYSTEM.contains(top) || matches!(*top, "Windows" | "Program Files" | "ProgramData") => {
             Place::System
@@ -512,7 +520,8 @@ mod tests {
             ("*", Place::Here),
             ("target/debug/incremental", Place::Cache),
             ("target", Place::Inside),
-            ("./x.XXXXXX", Place::Cache),
+            ("./x.XXXXXX", Place::Inside),
+            ("./x.\u{e000}\u{e000}\u{e000}", Place::Cache),
             ("/tmp/*", Place::Temporary),
             ("/var/tmp", Place::Temporary),
             ("/var/lib/apt/lists/*", Place::Temporary),

@@ -4,7 +4,7 @@ use super::{
     arguments::Arguments,
     code::unescaped,
     place::{self, Place},
-    value::{UNKNOWN, Value},
+    value::{LETTER, UNKNOWN, Value},
 };
 
 /// The output of a command; none if only its execution tells.
@@ -33,8 +33,10 @@ pub(super) fn text_of(name: &str, arguments: &[String], input: Option<&Value>) -
         },
         "cat" if arguments.iter().all(|word| word == "/dev/null") => Some(String::new()),
         "which" | "command" | "type" | "whence" => located(name, arguments),
-        "basename" if known() && arguments.len() == 1 => {
-            arguments[0].trim_end_matches('/').rsplit('/').next().map(str::to_owned)
+        "basename" if known() && matches!(arguments.len(), 1 | 2) && !arguments[0].starts_with('-') => {
+            let name = arguments[0].trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            let end = arguments.get(1).map_or("", String::as_str);
+            Some(name.strip_suffix(end).filter(|rest| !rest.is_empty()).unwrap_or(name).to_owned())
         }
         "mktemp" if known() => Some(temporary(arguments)),
         "find" | "gfind" => cached(arguments).cloned(),
@@ -76,8 +78,17 @@ fn located(name: &str, arguments: &[String]) -> Option<String> {
     Some(if found.contains('/') { found.clone() } else { format!("/usr/bin/{found}") })
 }
 
-/// The output of `mktemp`; its random letters stay as they are.
+/// The output of `mktemp`, with a sign for each random letter.
 fn temporary(arguments: &[String]) -> String {
+    let path = template(arguments);
+    let end = path.rfind("XXX").map_or(path.len(), |at| at + 3);
+    let from = path[..end].trim_end_matches('X').len();
+    let letters: String = std::iter::repeat_n(LETTER, end - from).collect();
+    [&path[..from], &letters, &path[end..]].concat()
+}
+
+/// The template of `mktemp`, in its folder.
+fn template(arguments: &[String]) -> String {
     let arguments = Arguments::parse(arguments, &["-p", "--suffix"]);
     let folder = arguments.values("-p").chain(arguments.values("--tmpdir")).next();
     match (arguments.operands.first(), folder) {
@@ -88,6 +99,63 @@ fn temporary(arguments: &[String]) -> String {
         }
         (Some(template), None) => (*template).to_owned(),
     }
+}
+
+/// The name of an existing file that commands choose, as far as their words tell it: `find target -name app | head -1`.
+pub(super) fn chosen(stages: &[Vec<String>]) -> Option<String> {
+    let (first, rest) = stages.split_first()?;
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let takes_lines = |argv: &Vec<String>| match argv.split_first() {
+        // Neither may cut a name.
+        Some((name, words)) if matches!(name.as_str(), "head" | "tail") => {
+            words.iter().all(|word| is_number(word.trim_start_matches("-n").trim_start_matches('-')) || word == "-n")
+        }
+        Some((name, words)) if matches!(name.as_str(), "sort" | "uniq") => {
+            words.iter().all(|word| matches!(word.as_str(), "-r" | "-V" | "-u" | "-n" | "-rV" | "-Vr" | "-f"))
+        }
+        _ => false,
+    };
+    if !rest.iter().all(takes_lines) || first.iter().any(|word| word.contains(UNKNOWN) || word.contains("$(")) {
+        return None;
+    }
+    let (name, words) = first.split_first()?;
+    match name.as_str() {
+        "which" | "command" | "type" | "whence" => located(name, words),
+        "ls" => listed(words),
+        "find" | "gfind" => sought(words),
+        "readlink" | "realpath" => match words {
+            [option, path] if option == "-f" || option == "-e" => Some(path.clone()),
+            [path] if name == "realpath" => Some(path.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The path that `ls` shows: a pattern, or any with `-d`.
+fn listed(words: &[String]) -> Option<String> {
+    let (options, paths): (Vec<&String>, Vec<&String>) = words.iter().partition(|word| word.starts_with('-'));
+    let is_plain = options.iter().all(|option| option[1..].bytes().all(|letter| b"1dtrASvU".contains(&letter)));
+    let is_pattern = |path: &String| path.contains('*') || path.contains('?');
+    let whole = |path: &String| is_pattern(path) || options.iter().any(|option| option.contains('d'));
+    match paths.as_slice() {
+        [path] if is_plain && whole(path) => Some((*path).clone()),
+        _ => None,
+    }
+}
+
+/// The path of the only name that `find` looks for.
+fn sought(words: &[String]) -> Option<String> {
+    let tests = ["-name", "-type", "-maxdepth", "-mindepth", "-perm", "-executable", "-L"];
+    let is_test = |word: &&String| !word.starts_with('-') || tests.contains(&word.as_str());
+    let is_told = words.iter().all(|word| is_test(&word)) && !words.iter().any(|word| word == "!" || word == ",");
+    let start = match starts(words).collect::<Vec<_>>().as_slice() {
+        [] => ".",
+        [one] => one.as_str(),
+        _ => return None,
+    };
+    let name = words.get(words.iter().position(|word| word == "-name")? + 1)?;
+    is_told.then(|| format!("{}/{name}", start.trim_end_matches('/')))
 }
 
 /// The only name that `find` looks for below here, if it is one of dependencies or caches.

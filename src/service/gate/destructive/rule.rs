@@ -186,6 +186,8 @@ pub(super) struct Subject<'a> {
     pub(super) is_free: &'a dyn Fn(&str) -> bool,
     /// True for a temporary operand that holds files from elsewhere.
     pub(super) is_filled: &'a dyn Fn(&str) -> bool,
+    /// True for an operand that stands for a folder, and false for one that stands for files; none if that is unknown.
+    pub(super) is_folder: &'a dyn Fn(&str) -> Option<bool>,
 }
 
 /// Facts of one command that many rules need.
@@ -219,6 +221,11 @@ impl Rules {
     /// True if a rule is about this program.
     pub(super) fn knows(&self, program: &str) -> bool {
         self.about(program).next().is_some()
+    }
+
+    /// The names of all programs that a rule names.
+    pub(super) fn programs(&self) -> impl Iterator<Item = &str> {
+        self.by_program.names()
     }
 
     /// The rules about a program.
@@ -424,7 +431,8 @@ impl Given<'_> {
                 let is_kept = |piece: &str| kept(subject.place(piece)) && !(subject.is_free)(piece);
                 let is_one = || {
                     let removes = matches!(subject.program, "rm" | "srm");
-                    let is_file = removes && place() == Place::Inside && place::is_archive(operand);
+                    let is_one = || (subject.is_folder)(operand).map_or(place::is_archive(operand), |is_one| !is_one);
+                    let is_file = removes && place() == Place::Inside && is_one();
                     kept(place()) && !is_file && !subject.is_switches(operand) && !(subject.is_free)(operand)
                 };
                 (subject.is_filled)(operand) || if several { operand.split(',').any(is_kept) } else { is_one() }

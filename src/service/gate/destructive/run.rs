@@ -3,7 +3,8 @@
 use super::{
     brought, check, code,
     command::program,
-    kind::{Kind, is_shell},
+    kind::{Kind, is_shell, programs},
+    landing::fits,
     place::{self, Place},
     value::{UNKNOWN, Value},
     walk::{Context, Walk},
@@ -139,7 +140,30 @@ impl Walk<'_> {
         if self.is_held(&argv[0]) {
             self.suspect(ctx);
         }
+        for name in self.matched_programs(&argv[0]) {
+            self.deeper(|walk| walk.command(&[vec![name], argv[1..].to_vec()].concat(), ctx));
+        }
         self.deeper(|walk| walk.command(&argv[1..], Context { elsewhere: true, ..ctx }));
+    }
+
+    /// The known programs for which a pattern in the place of a program may stand: `/bin/r?`.
+    fn matched_programs(&self, pattern: &str) -> Vec<String> {
+        let (folder, pattern) = pattern.rsplit_once('/').unwrap_or(("", pattern));
+        let last = folder.rsplit('/').next().unwrap_or(folder);
+        let has_programs = match folder {
+            "" => !pattern.contains(['*', '.']),
+            _ => ["bin", "sbin"].iter().any(|known| fits(last, known)),
+        };
+        // A whole folder stands for nothing in particular.
+        if !is_pattern(pattern) || pattern.contains('$') || pattern.trim_matches('*').is_empty() || !has_programs {
+            return Vec::new();
+        }
+        let fitting = |name: &&str| fits(pattern, name);
+        let mut names: Vec<String> = programs().filter(fitting).map(str::to_owned).collect();
+        names.extend(self.rules.programs().filter(fitting).map(str::to_owned));
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     fn evaluate(&mut self, line: &str, argv: &[String], ctx: Context<'_>) {
@@ -287,9 +311,14 @@ pub(super) fn is_open(word: &str) -> bool {
     let is_whole = word.starts_with("$(") && word.ends_with(')') || word.starts_with('`');
     let name = word.rsplit('/').next().unwrap_or(word);
     let is_variable = name.starts_with('$') && !name.starts_with("$(") && !name.contains('.');
-    is_whole
-        || is_variable
-        || name.contains(['*', '?']) && name.len() > 1 && !name.contains("?.") && !name.contains('=')
+    is_whole || is_variable || is_pattern(word)
+}
+
+/// True for a word that a shell takes for the name of a file that fits it: `/bin/r?`, `r[m]`.
+pub(super) fn is_pattern(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let has_set = name.split_once('[').is_some_and(|(_, rest)| rest.len() > 1 && rest.contains(']'));
+    (name.contains(['*', '?']) || has_set) && name.len() > 1 && !name.contains("?.") && !name.contains('=')
 }
 
 /// The arguments of a reader whose contents are sent or shown: neither files that are only loaded, nor the destination of a

@@ -207,11 +207,14 @@ impl Walk<'_> {
         if is_pattern_of_guarded(path) {
             self.hit("guard.pattern", &told);
         }
+        if path.contains(".ssh/authorized_keys") {
+            self.hit("files.write-login", &told);
+        }
         match Place::within(self.folder(), path) {
             Place::Device => self.hit("disks.write", &told),
             Place::Root | Place::System => self.hit("files.write-system", &told),
             Place::Temporary | Place::Cache => {}
-            Place::Home if path.split('/').nth(1).is_some_and(|name| name.starts_with('.')) => {
+            Place::Home if place::is_setting_of_user(path) => {
                 self.hit("files.write-home", &told);
             }
             Place::Home | Place::Outside | Place::Unknown | Place::Inside | Place::Here if empties => {
@@ -363,11 +366,13 @@ impl Walk<'_> {
         }
         let fetched = |word: &Word| match word.parts.as_slice() {
             [Part::Variable { name, .. }] => self.variables.get(name).cloned(),
-            [Part::Command { script, .. }] => Some(self.printed_by(script)),
+            [Part::Command { script, .. }] => Some(self.printed_or_chosen(script)),
             _ => None,
         };
-        if let Some(Value::Output { .. }) = fetched(first) {
-            self.hit("shell.output", &argv);
+        match fetched(first) {
+            Some(Value::Output { .. }) => self.hit("shell.output", &argv),
+            Some(Value::Text(chosen)) if argv.first().is_some_and(|first| first.starts_with("$(")) => argv[0] = chosen,
+            Some(Value::Text(_)) | None => {}
         }
         self.command(&argv, ctx);
     }

