@@ -18,7 +18,7 @@ mount --rbind /usr usr && mount -o remount,bind,ro,nosuid usr
 for name in bin lib lib64; do ln -s "usr/$name" "$name"; done
 touch dev/null && mount --bind /dev/null dev/null
 printf '%s' "$PRELUDE" > prelude && printf '%s' "$DRIVER" > driver
-exec chroot "$root" setpriv --bounding-set=-all --inh-caps=-all --no-new-privs prlimit --nproc=2000 --cpu=60 --fsize=100000 \
+exec chroot "$root" setpriv --bounding-set=-all --inh-caps=-all --no-new-privs prlimit --nproc=300 --cpu=60 --fsize=100000 \
     /bin/bash --norc /driver
 "#;
 
