@@ -93,7 +93,7 @@ fn judge(site: &Site, text: &str) {
         })
         .map(|(line, (decision, rules))| format!("{line}: {decision} {rules}"))
         .collect();
-    assert!(lines.len() > 40 && wrong.is_empty(), "{} of {}:\n{}", wrong.len(), lines.len(), wrong.join("\n"));
+    assert!(lines.len() > 20 && wrong.is_empty(), "{} of {}:\n{}", wrong.len(), lines.len(), wrong.join("\n"));
 }
 
 #[test]
@@ -141,6 +141,32 @@ fn branched() -> Site {
 #[test]
 fn commits_with_another_policy_are_found_where_the_repository_has_them() {
     judge(&branched(), include_str!("guard/commits.txt"));
+}
+
+/// A workspace whose policy has a change in no commit, with new settings of an agent.
+fn uncommitted() -> Site {
+    let site = site();
+    site.commit();
+    site.write("nrv.toml", "[gates.destructive]\ndecision = 'block'\n");
+    site.write(".claude/settings.local.json", "{}\n");
+    site.write("src/a.rs", "changed\n");
+    site.write("src/new.rs", "new\n");
+    site
+}
+
+#[test]
+fn git_takes_no_uncommitted_or_unlisted_file_of_the_guard_away() {
+    judge(&uncommitted(), include_str!("guard/taken.txt"));
+}
+
+#[test]
+fn git_takes_everything_else_away() {
+    let site = uncommitted();
+    site.git(&["checkout", "-q", "nrv.toml"]);
+    site.write(".git/info/exclude", ".claude/settings.local.json\n.runs\n");
+    let lines: Vec<String> = ["git stash", "git stash -u", "git stash push -u -m x"].map(str::to_owned).into();
+    let (decision, rules) = ("allow".to_owned(), String::new());
+    assert_eq!(verdicts(&site, &lines), vec![(decision, rules); lines.len()]);
 }
 
 #[test]

@@ -106,6 +106,30 @@ pub fn state(
     })
 }
 
+/// The changed files below a folder that `git stash` takes away, with or without those that are not tracked; none if they can't be
+/// told within a time, in milliseconds. Read as [`state`] is.
+pub fn stashed(
+    root: &Path,
+    environment: &BTreeMap<String, String>,
+    with_untracked: bool,
+    limit_ms: u64,
+) -> Option<BTreeSet<String>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let late = Arc::clone(&stop);
+    thread::Builder::new()
+        .spawn(move || {
+            thread::sleep(Duration::from_millis(limit_ms));
+            late.store(true, Ordering::Relaxed);
+        })
+        .ok()?;
+    let changed = state(root, environment, &stop).ok()??.changed.into_keys().map(|path| path.as_str().to_owned());
+    if with_untracked {
+        return Some(changed.collect());
+    }
+    let tracked: BTreeSet<String> = tracked(root).ok()?.into_iter().map(|(path, _)| path).collect();
+    Some(changed.filter(|path| tracked.contains(path)).collect())
+}
+
 /// The renames of the history of a folder's repository; none if it is in no repository. Read as [`state`] is.
 ///
 /// A history that can't be read is no error: the remark says why. `cancelled` is one.

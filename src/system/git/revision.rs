@@ -28,6 +28,8 @@ pub enum Bringing {
     Merge,
     /// The changes of this commit alone, or of a range `A..B`.
     Change,
+    /// None: the files of the present commit leave the work tree.
+    Nothing,
 }
 
 /// The wanted paths that a revision would change below a folder; none if the revision or the repository can't be read.
@@ -47,13 +49,16 @@ pub fn brought(
     let reader =
         Reader { repository: &repository, place: &place, prefix: root.strip_prefix(&place.work).ok()?, wanted };
     let head = repository.head_id().ok()?.detach();
+    if bringing == Bringing::Nothing {
+        return Some(reader.files(head)?.into_keys().collect());
+    }
     if let Some((from, to)) = revision.split_once("..") {
         let named = |name: &str| if name.is_empty() { Some(head) } else { reader.resolve(name) };
         return reader.differing(named(from)?, named(to.trim_start_matches('.'))?);
     }
     let id = reader.resolve(revision)?;
     let from = match bringing {
-        Bringing::Tree => return reader.differing(head, id),
+        Bringing::Tree | Bringing::Nothing => return reader.differing(head, id),
         Bringing::Merge => reader.parting(head, id)?,
         Bringing::Change => match reader.parent(id, 1) {
             Some(parent) => parent,
@@ -64,7 +69,7 @@ pub fn brought(
     let changed = reader.differing(from, id)?;
     match bringing {
         Bringing::Merge => Some(changed.intersection(&reader.differing(head, id)?).cloned().collect()),
-        Bringing::Tree | Bringing::Change => Some(changed),
+        Bringing::Tree | Bringing::Change | Bringing::Nothing => Some(changed),
     }
 }
 

@@ -27,7 +27,7 @@ thread_local! {
 /// The looks for one command; their time begins now.
 pub(super) fn looks() -> Disk {
     SINCE.set(Some(Stopwatch::start()));
-    Disk { real: place::real, list, members, text, variable, revision }
+    Disk { real: place::real, list, members, text, variable, revision, stashed }
 }
 
 /// True if the time for looks is over.
@@ -83,4 +83,12 @@ fn variable(name: &str) -> Option<String> {
 fn revision(root: &str, revision: &str, way: Bringing, wanted: &dyn Fn(&str) -> bool) -> Option<Vec<String>> {
     let paths = if is_over() { None } else { git::brought(Path::new(root), revision, way, wanted) };
     paths.map(|paths| paths.into_iter().collect())
+}
+
+fn stashed(root: &str, with_untracked: bool) -> Option<Vec<String>> {
+    let spent = SINCE.get()?.elapsed_ms();
+    let names = ["HOME", "XDG_CONFIG_HOME"].into_iter();
+    let environment = names.filter_map(|name| Some((name.to_owned(), variable(name)?))).collect();
+    let paths = git::stashed(Path::new(root), &environment, with_untracked, TIME.checked_sub(spent)?)?;
+    Some(paths.into_iter().collect())
 }

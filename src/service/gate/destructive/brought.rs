@@ -169,13 +169,25 @@ fn copied(name: &str, deep: &[&str], arguments: &Arguments<'_>) -> Option<Brough
     if from.is_empty() || name == "rsync" && arguments.values("--files-from").next().is_some() {
         from.push(Source::Unknown);
     }
-    // `cp x/$f $f` keeps the name.
-    let kept = into.strip_suffix(UNKNOWN).filter(|_| {
-        from.iter().any(|source| matches!(source, Source::Entry(path) if path.ends_with(&format!("/{UNKNOWN}"))))
-    });
-    let into = kept.map_or(into, |folder| if folder.is_empty() { "." } else { folder });
+    let into = folder_of_kept(into, &from).map_or(into, |folder| if folder.is_empty() { "." } else { folder });
     let is_exact = given(&["-T", "--no-target-directory"]) || name == "ln" && given(&["-n", "--no-dereference"]);
     Some(Brought { into: into.to_owned(), from, is_exact, links: name == "ln", is_deep })
+}
+
+/// The folder in which open sources keep their names: `cp x/$f $f`, `cp $f ../$f` and `cp "$f" "${f##*/}"`.
+fn folder_of_kept<'a>(into: &'a str, from: &[Source]) -> Option<&'a str> {
+    let start = into.find(['$', '`']).or_else(|| into.rfind('/').map(|at| at + 1)).unwrap_or_default();
+    let (folder, name) = into.split_at(start);
+    let cuts_folders = name.starts_with("${") && name.contains('#') && name.ends_with("/}")
+        || ["$(basename ", "`basename "].iter().any(|start| name.starts_with(start)) && name.ends_with([')', '`']);
+    let keeps = |source: &Source| match source {
+        Source::Entry(path) if cuts_folders => is_open(path),
+        Source::Entry(path) if name == UNKNOWN => path.ends_with(&format!("/{UNKNOWN}")),
+        Source::Entry(path) => is_open(name) && path.rsplit('/').next() == Some(name),
+        Source::Named(_) | Source::Contents(_) | Source::Archive(..) | Source::Unknown => false,
+    };
+    let is_folder = folder.is_empty() || folder.ends_with('/');
+    (is_folder && from.iter().any(keeps)).then_some(folder)
 }
 
 impl Brought {

@@ -34,6 +34,9 @@ pub struct Disk {
     /// The paths below a folder that a revision of git would change there, among those that a function wants; none if they can't
     /// be told.
     pub revision: Revision,
+    /// The changed files below a folder that `git stash` takes away, with or without those that are not tracked; none if they
+    /// can't be told.
+    pub stashed: fn(&str, bool) -> Option<Vec<String>>,
 }
 
 #[cfg(test)]
@@ -47,6 +50,7 @@ impl Disk {
             text: |_| None,
             variable: |_| None,
             revision: |_, _, _, _| None,
+            stashed: |_, _| None,
         }
     }
 }

@@ -55,6 +55,7 @@ mod shell;
 mod shell_tests;
 mod source;
 mod sql;
+mod taken;
 #[cfg(test)]
 mod tests;
 mod trial;

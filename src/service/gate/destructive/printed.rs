@@ -40,6 +40,18 @@ pub(super) fn text_of(name: &str, arguments: &[String], input: Option<&Value>) -
         }
         "mktemp" if known() => Some(temporary(arguments)),
         "find" | "gfind" => cached(arguments).cloned(),
+        "git" => place_of_git(arguments),
+        _ => None,
+    }
+}
+
+/// The folder of git that `git rev-parse --git-dir` and its like print, or a file there.
+fn place_of_git(arguments: &[String]) -> Option<String> {
+    let words: Vec<&str> =
+        arguments.iter().map(String::as_str).filter(|word| !word.starts_with("--path-format=")).collect();
+    match words.as_slice() {
+        ["rev-parse", "--git-dir" | "--git-common-dir" | "--absolute-git-dir"] => Some(".git".to_owned()),
+        ["rev-parse", "--git-path", path] => Some(format!(".git/{path}")),
         _ => None,
     }
 }

@@ -39,12 +39,11 @@ impl Walk<'_> {
             self.hit("guard.revision", argv);
         }
         let is_away = self.folder().is_some_and(|folder| folder.starts_with(['/', '~', '$']));
-        if self.stand.disk.is_none() || is_away || argv.iter().any(|word| ENDS.contains(&word.as_str())) {
+        if is_away || argv.iter().any(|word| ENDS.contains(&word.as_str())) {
             return;
         }
         let own = Arguments::parse(&argv[1..], VALUED);
         let Some(command) = own.operands.first() else { return };
-        let Some((_, way, valued)) = BRINGERS.iter().find(|(name, ..)| name == command) else { return };
         let is_own = |folder: &str| {
             let (disk, root) = (self.stand.disk?, self.stand.root.as_deref()?);
             self.located(folder, disk).map(|path| path.starts_with(root))
@@ -53,11 +52,11 @@ impl Walk<'_> {
             return;
         }
         let Some(at) = argv.iter().position(|word| word == command) else { return };
-        let arguments = Arguments::parse(&argv[at + 1..], valued);
-        // It removes every file of the present commit.
-        if *command == "switch" && arguments.has_one("--orphan", true) {
-            return self.hit("guard.revision", argv);
+        if self.takes_away(command, &argv[at + 1..]) {
+            return self.hit("guard.taken-away", argv);
         }
+        let Some((_, way, valued)) = BRINGERS.iter().find(|(name, ..)| name == command) else { return };
+        let arguments = Arguments::parse(&argv[at + 1..], valued);
         let onto = arguments.values("--onto");
         let mut revisions: Vec<String> =
             named(command, &arguments).into_iter().chain(onto).map(str::to_owned).collect();
