@@ -9,11 +9,13 @@ use crate::error::{Code, Error};
 /// The deepest nesting of tables, lists and dotted keys.
 const DEEPEST: usize = 64;
 
-/// A kind of file: its longest text, and the code of an error about it.
+/// A kind of file: its longest text, the most of its values, and the code of an error about it.
 #[derive(Clone, Copy, Debug)]
 pub struct TomlFile {
     /// The longest text, in bytes.
     pub most: u64,
+    /// The most values, tables and lists: each takes much more memory than its text.
+    pub values: usize,
     /// The code of an error.
     pub code: Code,
 }
@@ -24,12 +26,20 @@ impl TomlFile {
         if text.len() as u64 > self.most {
             return Err(self.too_long(file));
         }
-        let Some(at) = too_deep(text) else { return Ok(()) };
+        let (at, is_deep) = match beyond(text, self.values) {
+            None => return Ok(()),
+            Some(Beyond::Deep(at)) => (at, true),
+            Some(Beyond::Many(at)) => (at, false),
+        };
         let line = 1 + memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count();
-        Err(Error::new(self.code, format!("line {line} of `{file}` is nested deeper than {DEEPEST} levels"))
-            .detail("file", file)
-            .detail("line", line)
-            .hint("write it with fewer tables, lists and dots in keys within each other"))
+        let (message, hint) = if is_deep {
+            let message = format!("line {line} of `{file}` is nested deeper than {DEEPEST} levels");
+            (message, "write it with fewer tables, lists and dots in keys within each other")
+        } else {
+            let message = format!("`{file}` has more than {} values, tables and lists", self.values);
+            (message, "take out what is not needed, or write one glob for many")
+        };
+        Err(Error::new(self.code, message).detail("file", file).detail("line", line).hint(hint))
     }
 
     /// The error for a text that is too long.
@@ -46,11 +56,17 @@ impl TomlFile {
     }
 }
 
-/// The place where a text becomes too deep; none if it never does.
-fn too_deep(text: &str) -> Option<usize> {
+/// A bound of the structure, and the place where a text goes beyond it.
+enum Beyond {
+    Deep(usize),
+    Many(usize),
+}
+
+/// The first bound that a text goes beyond; none if it keeps to both.
+fn beyond(text: &str, values: usize) -> Option<Beyond> {
     // The levels of the table's header, and for each open bracket those of the key before it.
     let (mut header, mut open, mut key) = (0, Vec::new(), 0);
-    let (mut begins, mut in_header, mut depth) = (true, false, 0);
+    let (mut begins, mut in_header, mut depth, mut found) = (true, false, 0, 0);
     for token in Source::new(text).lex() {
         match token.kind() {
             TokenKind::Whitespace | TokenKind::Comment => continue,
@@ -77,7 +93,14 @@ fn too_deep(text: &str) -> Option<usize> {
         }
         begins &= token.kind() == TokenKind::LeftSquareBracket;
         if header + depth + key > DEEPEST {
-            return Some(token.span().start());
+            return Some(Beyond::Deep(token.span().start()));
+        }
+        found += usize::from(matches!(
+            token.kind(),
+            TokenKind::Equals | TokenKind::Comma | TokenKind::LeftSquareBracket | TokenKind::LeftCurlyBracket
+        ));
+        if found > values {
+            return Some(Beyond::Many(token.span().start()));
         }
     }
     None
@@ -87,7 +110,7 @@ fn too_deep(text: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    const FILE: TomlFile = TomlFile { most: 1 << 20, code: Code::InvalidPolicy };
+    const FILE: TomlFile = TomlFile { most: 1 << 20, values: 7000, code: Code::InvalidPolicy };
 
     #[track_caller]
     fn check(text: &str, line: Option<usize>) {
@@ -128,6 +151,24 @@ mod tests {
             assert!(found.message().ends_with("is nested deeper than 64 levels"), "{found}");
         }
         check(&format!("# x\n\n[a]\nb = {}", "[".repeat(65)), Some(4));
+    }
+
+    #[test]
+    fn a_text_with_too_many_values_is_refused() {
+        let forms: [(&str, &str, &str); 6] = [
+            ("", "a = 1\n", ""),
+            ("", "[[a]]\n", ""),
+            ("a = [", "1,", "]"),
+            ("a = [", "{},", "]"),
+            ("a = {", "a = [[]],", "}"),
+            ("", "[a.b]\nc = { d = ['e'] }\n", ""),
+        ];
+        for (before, one, after) in forms {
+            check(&format!("{before}{}{after}", one.repeat(500)), None);
+            let error = FILE.check(&format!("{before}{}{after}", one.repeat(8000)), "nrv.toml").unwrap_err();
+            assert_eq!(error.message(), "`nrv.toml` has more than 7000 values, tables and lists", "{one}");
+        }
+        check(&format!("a = '''{}'''\n# {}", "[1,2],".repeat(8000), "a = 1,".repeat(8000)), None);
     }
 
     #[test]

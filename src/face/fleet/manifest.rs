@@ -134,7 +134,7 @@ fn clone_mb() -> u64 {
 }
 
 /// The bounds of a manifest. More repositories than fit stand in lists.
-const BOUNDS: TomlFile = TomlFile { most: 16 << 20, code: Code::InvalidInput };
+const BOUNDS: TomlFile = TomlFile { most: 16 << 20, values: 1 << 20, code: Code::InvalidInput };
 
 impl Manifest {
     /// Reads the text of a `fleet.toml`; `file` is its name in messages.

@@ -11,7 +11,7 @@ use toml_edit::{Document, Item, TableLike};
 use base::{error::Code, path::RepoPath, toml_file::TomlFile};
 
 /// The bounds of a manifest in TOML.
-const BOUNDS: TomlFile = TomlFile { most: 1 << 20, code: Code::Unreadable };
+const BOUNDS: TomlFile = TomlFile { most: 1 << 20, values: 1 << 17, code: Code::Unreadable };
 
 /// A dependency: its name, and what is asked for of its versions, as it is written.
 pub(super) type Dependency = (String, String);

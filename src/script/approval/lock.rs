@@ -21,7 +21,7 @@ use system::mcp_client::Definition;
 pub const FILE: &str = "nrv.lock";
 
 /// The bounds of its text.
-pub const BOUNDS: TomlFile = TomlFile { most: 1 << 20, code: Code::InvalidInput };
+pub const BOUNDS: TomlFile = TomlFile { most: 1 << 20, values: 1 << 15, code: Code::InvalidInput };
 
 /// The signature beside it, if there is one.
 pub const SIGNATURE: &str = "nrv.lock.sig";

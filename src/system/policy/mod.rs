@@ -64,7 +64,7 @@ use base::{
 pub const FILE: &str = "nrv.toml";
 
 /// The bounds of its text.
-pub const BOUNDS: TomlFile = TomlFile { most: 512 << 10, code: Code::InvalidPolicy };
+pub const BOUNDS: TomlFile = TomlFile { most: 512 << 10, values: 1 << 15, code: Code::InvalidPolicy };
 
 /// Settings with their compiled globs, and where each setting comes from.
 #[derive(Clone, Debug)]
