@@ -33,8 +33,8 @@ pub fn open_beneath(folder: &Path, name: &str) -> io::Result<File> {
     }
 }
 
-/// The names in a folder below another one; every link on the way is an error. Names that are not UTF-8 are left out.
-pub fn names_beneath(folder: &Path, name: &str) -> io::Result<Vec<String>> {
+/// The names in a folder below another one, at most so many; every link on the way is an error. Names that are not UTF-8 are left out.
+pub fn names_beneath(folder: &Path, name: &str, most: usize) -> io::Result<Vec<String>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut open = rustix::fs::open(folder, flags.difference(OFlags::NOFOLLOW), Mode::empty())?;
     for part in name.split('/') {
@@ -47,6 +47,9 @@ pub fn names_beneath(folder: &Path, name: &str) -> io::Result<Vec<String>> {
     for entry in rustix::fs::Dir::new(open)? {
         let name = entry?.file_name().to_str().map(str::to_owned);
         names.extend(name.ok().filter(|name| name != "." && name != ".."));
+        if names.len() > most {
+            return Err(io::Error::other(format!("the folder has more than {most} names")));
+        }
     }
     Ok(names)
 }
@@ -125,11 +128,11 @@ mod tests {
             assert!(error.to_string().contains(why), "{name}: {error}");
         }
         assert_eq!(open_beneath(&folder, "none").unwrap_err().kind(), io::ErrorKind::NotFound);
-        assert_eq!(names_beneath(&folder, "below").unwrap(), ["file"]);
+        assert_eq!(names_beneath(&folder, "below", 1).unwrap(), ["file"]);
         for name in ["link", "pipe", "below/file", "endless"] {
-            assert!(names_beneath(&folder, name).unwrap_err().to_string().contains("instead of a folder"), "{name}");
+            assert!(names_beneath(&folder, name, 1).unwrap_err().to_string().contains("instead of a folder"), "{name}");
         }
-        assert_eq!(names_beneath(&folder, "none").unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(names_beneath(&folder, "none", 1).unwrap_err().kind(), io::ErrorKind::NotFound);
         for name in ["pipe", "endless", "below"] {
             assert!(open(&folder.join(name)).is_err(), "{name}");
         }

@@ -6,11 +6,12 @@ use std::{
     time::Duration,
 };
 
-use object_store::{Error as Failure, ObjectStoreExt, PutMode, PutOptions, PutPayload, path::Path};
+use object_store::{Error as Failure, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, path::Path};
 use tokio::runtime::{Builder, Runtime};
+use tokio_stream::StreamExt;
 
 use super::{
-    failed::Failed,
+    failed::{Failed, too_many},
     provider::{Reached, reach},
 };
 use crate::net::random_bytes;
@@ -86,13 +87,20 @@ impl Bucket {
         }
     }
 
-    pub(super) fn list(&self, folder: &str) -> Result<Vec<String>, String> {
+    pub(super) fn list(&self, folder: &str, most: usize) -> Result<Vec<String>, Failed> {
         let path = self.path(folder);
-        let listed = self.wait(self.reached.store.list_with_delimiter(Some(&path)))?;
-        let listed = listed.map_err(|error| self.told(&error))?;
-        let names = listed.objects.iter().map(|object| &object.location).chain(&listed.common_prefixes);
-        let mut names: Vec<String> = names.filter_map(|path| path.filename().map(str::to_owned)).collect();
+        let mut found = self.reached.store.list(Some(&path));
+        let mut names = Vec::new();
+        while let Some(object) = self.wait(found.next())? {
+            let object = object.map_err(|error| self.told(&error))?;
+            let name = object.location.prefix_match(&path).and_then(|mut parts| parts.next());
+            names.extend(name.map(|name| name.as_ref().to_owned()));
+            if names.len() > most {
+                return Err(too_many(most));
+            }
+        }
         names.sort();
+        names.dedup();
         Ok(names)
     }
 

@@ -49,11 +49,16 @@ impl Failed {
         match self {
             Failed::Unreached(why) => unreached(key, why),
             Failed::Damaged(why) => {
-                Error::new(Code::RecordDamaged, format!("the object `{key}` of the store is none: {why}"))
+                Error::new(Code::RecordDamaged, format!("`{key}` of the store is not what workers make: {why}"))
                     .hint("look at who else writes to the store")
             }
         }
     }
+}
+
+/// A listing of which more is there than workers make.
+pub(super) fn too_many(most: usize) -> Failed {
+    Failed::Damaged(format!("it has more than {most} names"))
 }
 
 /// A store that can't be reached now may be later.

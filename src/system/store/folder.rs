@@ -68,8 +68,8 @@ impl Folder {
         }
     }
 
-    pub(super) fn list(&self, folder: &str) -> io::Result<Vec<String>> {
-        let mut names = match plain_file::names_beneath(&self.0, folder) {
+    pub(super) fn list(&self, folder: &str, most: usize) -> io::Result<Vec<String>> {
+        let mut names = match plain_file::names_beneath(&self.0, folder, most) {
             Ok(names) => names,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),

@@ -18,6 +18,9 @@ use self::{
 };
 use base::error::{Code, Error};
 
+/// The most names of a folder of keys.
+const MOST_NAMES: usize = 1 << 20;
+
 /// The characters of a key beside letters and digits.
 const MARKS: &[u8] = b"-_./";
 
@@ -88,13 +91,20 @@ impl Store {
         got.map_err(|failed| failed.of(key))
     }
 
-    /// The last parts of the keys below a folder of keys, sorted.
+    /// The names below a folder of keys, sorted.
+    ///
+    /// `record_damaged` for more than a fleet has, and for a link.
     pub fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
+        self.listed(folder, MOST_NAMES)
+    }
+
+    fn listed(&self, folder: &str, most: usize) -> Result<Vec<String>, Error> {
         let keys = checked(folder)?;
-        match &self.0 {
-            Kind::Folder(folder) => folder.list(keys).map_err(|error| unreached(keys, error)),
-            Kind::Bucket(bucket) => bucket.list(keys).map_err(|error| unreached(keys, error)),
-        }
+        let listed = match &self.0 {
+            Kind::Folder(folder) => folder.list(keys, most).map_err(Failed::from),
+            Kind::Bucket(bucket) => bucket.list(keys, most),
+        };
+        listed.map_err(|failed| failed.of(keys))
     }
 }
 
@@ -138,6 +148,8 @@ mod tests {
         assert!(kept.iter().all(|byte| *byte == kept[0]), "the bytes of one");
         assert_eq!((store.list("done").unwrap(), store.list("claims").unwrap()), (vec!["a".to_owned()], Vec::new()));
         assert_eq!(store.get("done/b", 9).unwrap(), None);
+        assert!(store.create("done/b", b"").unwrap() && store.listed("done", 2).unwrap().len() == 2);
+        assert_eq!(store.listed("done", 1).unwrap_err().code(), Code::RecordDamaged, "a listing has a bound");
     }
 
     #[test]
@@ -179,7 +191,8 @@ mod tests {
         for key in ["linked/new", "done/long/new"] {
             assert_eq!(store.create(key, b"").unwrap_err().code(), Code::RecordDamaged, "{key}");
         }
-        assert!(store.list("linked").is_err() && !path("store/other/new").exists());
+        assert_eq!(store.list("linked").unwrap_err().code(), Code::RecordDamaged);
+        assert!(!path("store/other/new").exists());
         assert!(!store.create("done/none", b"").unwrap(), "a name is taken, wherever it leads");
     }
 
