@@ -132,7 +132,12 @@ impl Files<'_> {
             let content = self.view().read(path)?;
             // What is no text has no targets.
             let Ok(text) = edit::text_of(path, &content.bytes) else { return Ok(Vec::new()) };
-            match edit::find(path.as_str(), text, find, &pulse) {
+            let seen = self.seen(text);
+            // Behind a secret of several lines no place would be right.
+            if seen.lines().count() != text.lines().count() {
+                return Ok(Vec::new());
+            }
+            match edit::find(path.as_str(), &seen, find, &pulse) {
                 Err(error) if error.code() == Code::InvalidInput && paths.len() > 1 => Ok(Vec::new()),
                 found => found,
             }

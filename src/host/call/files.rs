@@ -154,6 +154,11 @@ impl<'a> Files<'a> {
         Ok(self.view().hash(&path)?.sha256.to_string())
     }
 
+    /// A text as the caller may search it: for a client without secrets, since a match in one would confirm a guess of it.
+    pub(crate) fn seen<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.redacted.map_or(Cow::Borrowed(text), |rules| secrets::redact(text, rules.secrets()))
+    }
+
     /// Lines that match, in the order of paths and lines. Files that are not UTF-8 are passed over.
     fn grep(&self, regex: &str, patterns: &[String]) -> Result<Vec<Value>, Error> {
         let regex = regular::compile(regex)?;
@@ -201,8 +206,7 @@ impl Search<'_, '_> {
             (None, Some(_)) => return Err(self.unsearched(path)),
         };
         let Ok(text) = text_of(path, content.into_bytes()) else { return Ok(Vec::new()) };
-        // A match in a secret would confirm a guess of it.
-        let text = self.files.redacted.map_or(Cow::Borrowed(&*text), |rules| secrets::redact(&text, rules.secrets()));
+        let text = self.files.seen(&text);
         let hits = text.lines().enumerate().map_while(|(index, line)| {
             let hit = self.line(path, index, line);
             (!self.is_too_large()).then_some(hit)

@@ -86,6 +86,32 @@ fn a_search_finds_nothing_in_secrets_and_hidden_files() {
 }
 
 #[test]
+fn a_target_of_an_edit_is_found_in_no_secret() {
+    let site = site();
+    let (right, wrong) = (token(), token().replace("Kq3", "Zz7"));
+    site.write("p.html", format!("<p class=\"{right}\" title=\"{right}\">{right}</p>\n<p class=\"card\">plain</p>\n"));
+    site.write("m.js", format!("import a from \"{right}\";\n"));
+    site.write("hidden/p.html", "<p class=\"zebra\">x</p>\n");
+    site.commit();
+    let mut client = Client::start(&site, &[], OLD, Word::Nobody);
+    let mut found = |kind: &str, key: &str, value: &str| {
+        let answer = told(&mut client, "edit_find", json!({"kind": kind, "patterns": ["**"], key: value}));
+        answer["result"].as_array().map(Vec::len)
+    };
+    for kind in ["class", "text", "prop", "import", "element"] {
+        for (key, form) in [("text", "T"), ("name", "T"), ("selector", "[title=\"T\"]"), ("selector", "[class^=\"T\"]")]
+        {
+            for length in [7, 12, right.len()] {
+                let [one, other] = [&right, &wrong].map(|guess| found(kind, key, &form.replace('T', &guess[..length])));
+                assert_eq!(one, other, "{kind} {key} {form} {length}");
+            }
+        }
+    }
+    assert_eq!((found("class", "name", "card"), found("class", "name", "zebra")), (Some(1), Some(0)));
+    client.end();
+}
+
+#[test]
 fn an_expression_that_takes_much_memory_is_refused() {
     let site = Site::new(1);
     let mut client = Client::start(&site, &[], OLD, Word::Nobody);
