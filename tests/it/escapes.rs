@@ -190,6 +190,130 @@ fn no_command_shows_what_moves_the_cursor_or_deceives_a_reader() {
     }
 }
 
+/// A server of tools that says its argument wherever it may say something. In its second argument's mode it fails.
+const SERVER: &str = r#"
+import json, sys
+text, mode = json.loads(sys.argv[1]), sys.argv[2]
+sys.stderr.write(text + "\n")
+sys.stderr.flush()
+count = {"name": "count", "title": text, "description": text, "annotations": {"readOnlyHint": True, "title": text},
+         "inputSchema": {"type": "object", "description": text, "properties": {text: {"type": "string", "description": text}}}}
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    method = asked["method"]
+    if method == "initialize":
+        result = {"protocolVersion": text if mode == "version" else "2025-11-25", "capabilities": {"tools": {}},
+                  "serverInfo": {"name": text, "version": text}, "instructions": text}
+    elif method == "tools/list":
+        result = {"tools": [count, {"name": text, "inputSchema": {"type": "object"}}]}
+    else:
+        result = {"content": [{"type": "text", "text": text}], "isError": mode == "tool", "structuredContent": {text: text}}
+    answer = {"error": {"code": -1, "message": text, "data": text}} if mode == method else {"result": result}
+    if method not in ("initialize", "tools/list", "tools/call"):
+        answer = {"error": {"code": -32601, "message": text}}
+    if mode == "junk":
+        print(text, flush=True)
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}), flush=True)
+    if mode == "ends":
+        sys.exit(3)
+"#;
+
+/// A program that answers in place of a model: with the text, with actions of an agent that hold it, or with a failure that tells it.
+const MODEL: &str = r#"
+import json, sys
+text, mode = json.loads(sys.argv[1]), sys.argv[2]
+actions = [{"id": text, "tool": text, "params": {text: text}}, {"id": "2", "tool": "apply_create", "params": {"path": text, "text": text}}]
+if mode == "fails":
+    sys.exit(text)
+said = json.dumps({"message": text, "actions": actions}, ensure_ascii=False) if mode == "acts" else text
+print(json.dumps({
+    "errs": {"error": {"kind": "invalid_request", "message": text}},
+    "pieces": {"token": text},
+}.get(mode, {"reply": {"text": said, "model": text, "finish": text if mode == "ends" else "stop"}})))
+"#;
+
+/// Looks at what these commands show.
+#[track_caller]
+fn shows_nothing_harmful(site: &Site, forms: &[&str], what: &str) {
+    for form in forms {
+        let arguments: Vec<&str> = ["--color=always"].into_iter().chain(form.split(' ')).collect();
+        let ran = site.nrv(&arguments);
+        assert_eq!(harmful(&ran), None, "{what}: {form}");
+    }
+}
+
+#[test]
+fn no_server_of_tools_writes_to_the_terminal() {
+    let site = Site::empty();
+    site.git(&["init", "-q", "-b", "main"]);
+    site.write("server.py", SERVER);
+    let policy = |mode: &str| {
+        let text = quoted(&quoted(TEXT));
+        let policy = format!(
+            "[mcp.servers.odd]\ncommand = ['/usr/bin/python3', 'server.py', {text}, '{mode}']\ntools = ['count']\n"
+        );
+        site.write("nrv.toml", policy);
+        site.nrv(&["trust", "--yes"]).exits(0);
+    };
+    site.script(
+        "scripts/use.rhai",
+        "const WORKFLOW = #{ permissions: #{ calls: [\"mcp.odd.count\"] } }; let odd = nrv.mcp(\"odd\"); nrv.ui.show(odd.tools());
+         let said = odd.invoke(\"count\", #{}); nrv.ui.show(said); nrv.ui.step(said.text); throw said.text;",
+    );
+    policy("");
+    let approved = site.nrv(&["--color=always", "mcp", "approve", "--yes"]).exits(0);
+    assert!(approved.stdout.contains("Y") || approved.stderr.contains("Y"), "the definitions are shown");
+    site.commit();
+    let forms = [
+        "mcp approve --dry-run",
+        "run scripts/use.rhai --allow-dirty",
+        "runs show last",
+        "runs report last",
+        "replay last",
+    ];
+    for mode in ["", "version", "initialize", "tools/list", "tools/call", "tool", "junk", "ends"] {
+        policy(mode);
+        shows_nothing_harmful(&site, &forms, mode);
+    }
+}
+
+#[test]
+fn no_model_writes_to_the_terminal() {
+    let site = Site::empty();
+    site.git(&["init", "-q", "-b", "main"]);
+    let program = tempfile::tempdir().unwrap();
+    let model = program.path().join("model.py");
+    std::fs::write(&model, MODEL).unwrap();
+    let head = "const WORKFLOW = #{ permissions: #{ write: [\"**\"], llm: [\"*\"] } };";
+    let ask =
+        "let said = nrv.llm.complete(#{ prompt: \"x\", max_tokens: 9 }); nrv.ui.step(said.text); throw said.text;";
+    let fits = "nrv.llm.complete(#{ prompt: \"x\", max_tokens: 9, schema: #{ type: \"object\", required: [\"a\"] } });";
+    let text = quoted(TEXT);
+    let converse = format!(
+        "let a = nrv.agent.summon(#{{ name: {text}, assignment: {text}, commitments: [#{{ description: {text}, assertion: #{{ \
+         file_exists: \"no\" }} }}] }}); nrv.ui.show(nrv.agent.converse(a.id, \"json\", #{{ request: {text}, max_turns: 1 }}));"
+    );
+    for (name, body) in [("ask", ask), ("fits", fits), ("converse", &converse)] {
+        site.script(&format!("scripts/{name}.rhai"), &format!("{head}{body}"));
+    }
+    for mode in ["says", "acts", "fails", "errs", "pieces", "ends"] {
+        let (path, text) = (quoted(model.to_str().unwrap()), quoted(&quoted(TEXT)));
+        site.write("nrv.toml", format!(
+            "[llm]\ndefault = 'odd'\n[llm.providers.odd]\ndialect = 'command'\nmodel = 'm'\nprogram = ['/usr/bin/python3', {path}, {text}, '{mode}']\n"
+        ));
+        site.nrv(&["trust", "--yes"]).exits(0);
+        let own = ["llm probe", "llm capabilities", "planner plan --goal x"];
+        shows_nothing_harmful(&site, &own, mode);
+        for script in ["ask", "fits", "converse"] {
+            let run = format!("run scripts/{script}.rhai --allow-dirty --yes");
+            let forms = [run.as_str(), "runs show last", "runs agents last", "runs report last", "replay last"];
+            shows_nothing_harmful(&site, &forms, mode);
+        }
+    }
+}
+
 #[test]
 fn every_command_is_fed_such_a_text_or_excused() {
     let all = commands(&Site::empty());
