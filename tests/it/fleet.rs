@@ -9,6 +9,7 @@ mod engines;
 mod hostile;
 mod https;
 mod killed;
+mod read;
 mod real;
 mod requests;
 mod slurm;

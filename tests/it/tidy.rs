@@ -72,7 +72,7 @@ const ROOMS: &[(&str, &[&[&str]])] = &[
     ("reference", &[&["guest"]]),
     ("worker", &[SHARED]),
     // Repositories elsewhere: their addresses, and git under bounds.
-    ("remote", &[&["exec", "process"]]),
+    ("remote", &[&["exec", "git", "plain_file", "process"]]),
     // Packs from elsewhere: git fetches them into a private folder, and their files become changes.
     ("pack", &[&["exec", "git", "process", "workspace", "remote"]]),
     ("script", &[SHARED, &["mcp_client", "policy", "process", "schema", "worker", "pack", "host"]]),

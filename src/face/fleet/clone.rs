@@ -46,7 +46,7 @@ impl<'a> Clone<'a> {
             disk: Some(bytes),
             unasked: Unasked { memory: true, processes: true },
         };
-        let git = Git { place: place.path(), limits, surroundings };
+        let git = Git { place, limits, surroundings };
         let source = GitSource { url: task.url.clone(), commit: task.commit.clone() };
         let refused = |error: Error| match error.code() {
             Code::Cancelled => error,

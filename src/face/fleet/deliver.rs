@@ -16,7 +16,6 @@ use super::{
     plan::Task,
     request::{Values, address, form_of},
     result::{self, Part, SHORT},
-    target,
     work::Worker,
 };
 use base::{
@@ -125,8 +124,8 @@ impl Worker<'_> {
     ) -> Result<(Delivery<'w>, Delivered), Error> {
         let task = delivery.task;
         let surroundings = self.surroundings();
-        let git = Git { place: folder.path(), limits: super::resolve::LIMITS, surroundings: &surroundings };
-        let url = target::address(&git, &task.url, &form.branch, folder)?;
+        let git = Git { place: folder, limits: super::resolve::LIMITS, surroundings: &surroundings };
+        let url = git.push_address(&task.url, &form.branch)?;
         let (clone, commit) = self.committed((task, row), form, folder, &surroundings)?;
         let branch =
             Delivered { task: task.id, branch: form.branch.clone(), commit, of: content(row, form)?, request: None };
@@ -181,8 +180,8 @@ impl Worker<'_> {
             let requested = delivery.noted::<Delivered>("requested")?.and_then(|requested| requested.request);
             self.check_plan(form, &branch, requested.as_deref())?;
             let surroundings = self.surroundings();
-            let git = Git { place: folder.path(), limits: super::resolve::LIMITS, surroundings: &surroundings };
-            let url = target::address(&git, &task.url, &branch.branch, folder)?;
+            let git = Git { place: folder, limits: super::resolve::LIMITS, surroundings: &surroundings };
+            let url = git.push_address(&task.url, &branch.branch)?;
             let is_there = match Cloned::is_there(&git, &url, &branch.commit, &branch.branch) {
                 Err(error) if error.code() == Code::StalePreimage => {
                     // The branch is another's, or is so by now, and stays; nothing is left to take back.

@@ -18,7 +18,6 @@ mod plan;
 mod request;
 mod resolve;
 mod result;
-mod target;
 mod work;
 
 pub use self::{

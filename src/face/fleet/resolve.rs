@@ -151,7 +151,7 @@ fn commit(one: &Repository, url: &str, surroundings: &Surroundings<'_>) -> Resul
         return Ok(commit.clone());
     }
     let place = PrivateFolder::make("fleet")?;
-    let git = Git { place: place.path(), limits: LIMITS, surroundings };
+    let git = Git { place: &place, limits: LIMITS, surroundings };
     let wanted = one.branch.as_ref().map_or("HEAD".to_owned(), |branch| format!("refs/heads/{branch}"));
     let found = git.list(url, &wanted).map_err(|error| match error.code() {
         Code::Cancelled => error,

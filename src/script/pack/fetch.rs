@@ -30,7 +30,7 @@ const LIMITS: Limits = Limits {
 /// `invalid_input` for links and submodules among them.
 pub fn fetch(source: &GitSource, folder: &str, surroundings: &Surroundings<'_>) -> Result<Files, Error> {
     let place = PrivateFolder::make("pack")?;
-    let git = Git { place: place.path(), limits: LIMITS, surroundings };
+    let git = Git { place: &place, limits: LIMITS, surroundings };
     let git_folder = git.init(&source.commit, true)?;
     git.fetch(&git_folder, source).map_err(|error| match error.code() {
         Code::Cancelled => error,

@@ -9,10 +9,10 @@ use std::{
 
 use super::{
     source::{GitSource, PROTOCOLS},
-    token,
+    stand_in, token,
 };
 use base::error::{Code, Error};
-use service::exec::look_up;
+use service::exec::{PrivateFolder, look_up};
 use system::process::{
     Program,
     sandbox::{self, Confine, Launch, Limits, NotStarted, Output},
@@ -82,7 +82,7 @@ pub struct Surroundings<'a> {
 /// Git below a supervisor: when nrv ends, however that happens, git and everything that it started ends too.
 pub struct Git<'a> {
     /// The private folder in which it works.
-    pub place: &'a Path,
+    pub place: &'a PrivateFolder,
     /// The most that it may take.
     pub limits: Limits,
     /// The surroundings.
@@ -92,7 +92,7 @@ pub struct Git<'a> {
 impl Git<'_> {
     /// Makes an empty repository for a commit, with the work tree around it or without one; the folder of git's own files.
     pub fn init(&self, commit: &str, bare: bool) -> Result<String, Error> {
-        let folder = self.place.join(if bare { "repository.git" } else { "tree" });
+        let folder = self.place.path().join(if bare { "repository.git" } else { "tree" });
         let name = |folder: &Path| folder.to_str().map(str::to_owned).ok_or_else(unnameable);
         let mut arguments = words(&["init", "--quiet", "--template="]);
         arguments.extend(bare.then(|| "--bare".to_owned()));
@@ -102,16 +102,33 @@ impl Git<'_> {
         name(&if bare { folder } else { folder.join(".git") })
     }
 
-    /// Fetches a commit alone, without its history, into a repository of [`Git::init`].
+    /// Fetches a commit alone, without its history, into a repository of [`Git::init`]. The configuration of a repository on this machine
+    /// does not count.
     pub fn fetch(&self, git_folder: &str, source: &GitSource) -> Result<(), Error> {
+        let url = stand_in::fetch_address(self.place, &source.url, &source.commit)?;
         let mut arguments = hardened(git_folder);
         arguments.extend(words(&["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"]));
-        arguments.extend(words(&["--no-write-fetch-head", "--no-auto-maintenance", "--", &source.url, &source.commit]));
+        arguments.extend(words(&["--no-write-fetch-head", "--no-auto-maintenance", "--", &url, &source.commit]));
         self.run(arguments).map(drop)
     }
 
+    /// Makes the address to which a branch is pushed, or from which it is removed. A repository on this machine gets a stand-in.
+    ///
+    /// `invalid_input` if a path has no repository that a stand-in can lead to. `stale_preimage` if the branch is checked out there.
+    pub fn push_address(&self, url: &str, branch: &str) -> Result<String, Error> {
+        // Other files that it includes are not read.
+        let settings = |file: &Path| {
+            self.run(words(&["config", "--no-includes", "--file", &file.display().to_string(), "--list"]))
+        };
+        stand_in::push_address(self.place, &settings, (url, branch))
+    }
+
     /// Asks a repository for the commit of a reference; a row is a hash, a tab and a name.
+    /// On this machine no program is asked.
     pub fn list(&self, url: &str, name: &str) -> Result<String, Error> {
+        if let Some(row) = stand_in::listed(url, name)? {
+            return Ok(row);
+        }
         let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
         let arguments: Vec<&str> = settings.chain(["ls-remote", "--quiet", "--", url, name]).collect();
         self.run(words(&arguments))
@@ -138,14 +155,14 @@ impl Git<'_> {
             program: git,
             name: "git".to_owned(),
             args,
-            cwd: self.place.to_owned(),
+            cwd: self.place.path().to_owned(),
             env: self.variables(folders, &url)?,
             timeout_ms: PATIENCE_MS,
             grace_ms: GRACE_MS,
             // It reaches repositories and keys of the user.
             confine: Confine::Off,
             network: true,
-            temporary: self.place.to_owned(),
+            temporary: self.place.path().to_owned(),
             limits: self.limits,
             output: Output { whole: SHOWN, ends: SHOWN / 2, ..Output::default() },
             ..Launch::default()
@@ -188,7 +205,7 @@ impl Git<'_> {
         }
         let own = [
             ("PATH", folders),
-            ("HOME", self.place.display().to_string()),
+            ("HOME", self.place.path().display().to_string()),
             ("LC_ALL", text("C")),
             ("GIT_ALLOW_PROTOCOL", PROTOCOLS.join(":")),
             ("GIT_ASKPASS", text("false")),

@@ -2,6 +2,7 @@
 
 mod git;
 mod source;
+mod stand_in;
 mod token;
 
 pub use self::{

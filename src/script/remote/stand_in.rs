@@ -1,5 +1,5 @@
-//! The address to which a branch is pushed. For a repository of this machine that is a stand-in: a private folder that leads to its
-//! objects and references, and has a configuration of its own and no hooks.
+//! A stand-in for a repository of this machine: a private folder that leads to its objects, and to its references for a push. It has a
+//! configuration of its own and no hooks.
 //!
 //! Git would start the repository's hooks, and obey its configuration, by which other programs can be started.
 
@@ -10,13 +10,19 @@ use std::{
 
 use url::Url;
 
+use super::is_commit;
 use base::error::{Code, Error};
-use script::remote::{Git, is_commit};
 use service::exec::PrivateFolder;
-use system::plain_file;
+use system::{
+    git::{Elsewhere, special_below},
+    plain_file,
+};
 
-/// The folder of the stand-in.
-const NAME: &str = "target.git";
+/// The folder of a stand-in to which git pushes.
+const TARGET: &str = "target.git";
+
+/// The folder of a stand-in from which git fetches.
+const SOURCE: &str = "source.git";
 
 /// The folders and files of a repository to which it leads.
 const FOLDERS: &[&str] = &["objects", "refs", "worktrees"];
@@ -29,18 +35,23 @@ const LONGEST: u64 = 1 << 20;
 const HARMLESS: &[&str] =
     &["noop", "noop-v1", "partialclone", "preciousobjects", "relativeworktrees", "worktreeconfig"];
 
-/// Makes the address to which git pushes a branch, or from which it removes it.
+/// Makes the address to which git pushes a branch, or from which it removes it. `settings` tells those of a file, a line each as
+/// `key=value`.
 ///
 /// `invalid_input` if a path on this machine has no repository that a stand-in can lead to. `stale_preimage` if the branch is checked
 /// out there.
-pub(super) fn address(git: &Git<'_>, url: &str, branch: &str, place: &PrivateFolder) -> Result<String, Error> {
-    let parsed = Url::parse(url).ok().filter(|url| url.scheme() == "file");
-    let Some(named) = parsed.and_then(|url| url.to_file_path().ok()) else { return Ok(url.to_owned()) };
+pub(super) fn push_address(
+    place: &PrivateFolder,
+    settings: &dyn Fn(&Path) -> Result<String, Error>,
+    (url, branch): (&str, &str),
+) -> Result<String, Error> {
+    let Some(named) = path_of(url) else { return Ok(url.to_owned()) };
     let refused = |why: &str| {
         Error::new(Code::InvalidInput, format!("nothing is pushed to `{}`: {why}", named.display()))
             .hint("give the path of a whole repository, or an address by ssh or https")
     };
-    let own = own_folder(&named).ok_or_else(|| refused("it is no repository, or a linked work tree of another one"))?;
+    let found = Elsewhere::at(&named).filter(|found| found.is_whole);
+    let own = found.ok_or_else(|| refused("it is no repository, or a linked work tree of another one"))?.own;
     let text = |name: &str| short(&own.join(name)).map_err(|why| refused(&format!("its `{name}` {why}")));
     let head = text("HEAD")?.unwrap_or_default();
     let named_by_head = head.trim_end().strip_prefix("ref: ").filter(|name| name.starts_with("refs/"));
@@ -56,13 +67,16 @@ pub(super) fn address(git: &Git<'_>, url: &str, branch: &str, place: &PrivateFol
     if let Some(link) = Path::new(&reference).ancestors().find(is_link) {
         return Err(refused(&format!("its `{}` is a link", link.display())));
     }
+    if let Some(special) = ["refs", "objects"].iter().find_map(|name| special_below(&own.join(name))) {
+        return Err(refused(&format!("`{}` is no plain file", special.display())));
+    }
     let hash = match text("config")? {
-        Some(_) => object_format(&settings(git, &own)?).map_err(|why| refused(&why))?,
+        Some(_) => object_format(&settings(&own.join("config"))?).map_err(|why| refused(&why))?,
         None => "sha1",
     };
-    let root = place.folder(NAME)?;
-    place.write(&format!("{NAME}/HEAD"), head.as_bytes())?;
-    place.write(&format!("{NAME}/config"), configuration(hash).as_bytes())?;
+    let root = place.folder(TARGET)?;
+    place.write(&format!("{TARGET}/HEAD"), head.as_bytes())?;
+    place.write(&format!("{TARGET}/config"), configuration(hash).as_bytes())?;
     for (names, is_kind) in [(FOLDERS, Path::is_dir as fn(&Path) -> bool), (FILES, Path::is_file)] {
         for name in names {
             let path = own.join(name);
@@ -70,30 +84,68 @@ pub(super) fn address(git: &Git<'_>, url: &str, branch: &str, place: &PrivateFol
                 Ok(found) if found.is_symlink() || !is_kind(&path) => {
                     return Err(refused(&format!("its `{name}` is a link or a special file")));
                 }
-                Ok(_) => place.link(&format!("{NAME}/{name}"), &path)?,
+                Ok(_) => place.link(&format!("{TARGET}/{name}"), &path)?,
                 // Git makes it at the end of the link.
-                Err(_) if *name == "packed-refs" => place.link(&format!("{NAME}/{name}"), &path)?,
+                Err(_) if *name == "packed-refs" => place.link(&format!("{TARGET}/{name}"), &path)?,
                 Err(_) => {}
             }
         }
     }
-    Url::from_file_path(&root)
-        .map(|url| url.to_string())
-        .map_err(|()| Error::new(Code::Io, format!("`{}` has no address", root.display())))
+    address_of(&root)
 }
 
-/// The folder with git's own files, as git finds it; none for a repository that is a part of another one.
-fn own_folder(named: &Path) -> Option<PathBuf> {
-    let beside = |end: &str| {
-        let mut name = named.as_os_str().to_owned();
-        name.push(end);
-        PathBuf::from(name)
-    };
-    let found = [named.join(".git"), named.to_owned(), beside(".git/.git"), beside(".git")];
-    // Git takes the first that it finds, too.
-    let own = found.into_iter().find(|path| path.join("HEAD").symlink_metadata().is_ok() || path.is_file())?;
-    let is_whole = ["objects", "refs"].iter().all(|name| own.join(name).is_dir()) && !own.join("commondir").exists();
-    is_whole.then_some(own)
+/// Makes the address from which git fetches a commit: that of a stand-in with its objects alone, or the one that is given for a server.
+///
+/// `not_found` if a path on this machine has no repository.
+pub(super) fn fetch_address(place: &PrivateFolder, url: &str, commit: &str) -> Result<String, Error> {
+    let Some(named) = path_of(url) else { return Ok(url.to_owned()) };
+    let common = elsewhere(&named)?.common;
+    let objects = real(&common.join("objects"));
+    if let Some(special) = special_below(&objects) {
+        return Err(unreadable(&named, &format!("`{}` is no plain file", special.display())));
+    }
+    let root = place.folder(SOURCE)?;
+    place.folder(&format!("{SOURCE}/refs"))?;
+    place.write(&format!("{SOURCE}/HEAD"), format!("{commit}\n").as_bytes())?;
+    let hash = if commit.len() == 64 { "sha256" } else { "sha1" };
+    place.write(&format!("{SOURCE}/config"), configuration(hash).as_bytes())?;
+    place.link(&format!("{SOURCE}/objects"), &objects)?;
+    if let Some(shallow) = short(&real(&common.join("shallow"))).map_err(|why| unreadable(&named, &why))? {
+        place.write(&format!("{SOURCE}/shallow"), shallow.as_bytes())?;
+    }
+    address_of(&root)
+}
+
+/// The row of a reference of a repository of this machine, as `git ls-remote` writes it, which is empty if there is none; none for a server.
+///
+/// `not_found` if a path on this machine has no readable repository.
+pub(super) fn listed(url: &str, name: &str) -> Result<Option<String>, Error> {
+    let Some(named) = path_of(url) else { return Ok(None) };
+    let commit = elsewhere(&named)?.commit(name).map_err(|why| unreadable(&named, &why))?;
+    Ok(Some(commit.map(|commit| format!("{commit}\t{name}\n")).unwrap_or_default()))
+}
+
+fn elsewhere(named: &Path) -> Result<Elsewhere, Error> {
+    Elsewhere::at(named).ok_or_else(|| unreadable(named, "it is no repository"))
+}
+
+fn unreadable(named: &Path, why: &str) -> Error {
+    Error::new(Code::NotFound, format!("`{}` can't be read: {why}", named.display()))
+}
+
+/// The path of an address on this machine.
+fn path_of(url: &str) -> Option<PathBuf> {
+    Url::parse(url).ok().filter(|url| url.scheme() == "file")?.to_file_path().ok()
+}
+
+fn address_of(folder: &Path) -> Result<String, Error> {
+    Url::from_file_path(folder)
+        .map(|url| url.to_string())
+        .map_err(|()| Error::new(Code::Io, format!("`{}` has no address", folder.display())))
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// The text of a short plain file; none if there is none.
@@ -103,12 +155,6 @@ fn short(path: &Path) -> Result<Option<String>, String> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(format!("can't be read: {error}")),
     }
-}
-
-/// The settings of a repository, a line each, as `key=value`; other files that it includes are not read.
-fn settings(git: &Git<'_>, own: &Path) -> Result<String, Error> {
-    let file = own.join("config").display().to_string();
-    git.run(["config", "--no-includes", "--file", &file, "--list"].map(str::to_owned).to_vec())
 }
 
 /// The kind of a repository's hashes; the reason if nothing can be pushed to it.

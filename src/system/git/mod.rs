@@ -6,6 +6,7 @@
 mod changes;
 mod commit_files;
 mod committed;
+mod elsewhere;
 mod error;
 mod filter;
 mod index;
@@ -37,6 +38,7 @@ use std::{
 
 pub use self::commit_files::{CommitFile, commit_files};
 pub use self::committed::{blob_name, commit_with_line, contents};
+pub use self::elsewhere::{Elsewhere, special_below};
 pub use self::renames::{Renamed, Renames, Trace};
 pub use self::revision::{Bringing, brought};
 use self::{

@@ -17,7 +17,7 @@ use base::error::Error;
 pub(super) const LONGEST_FILE: u64 = 1 << 20;
 
 /// The longest `.git` file that is read.
-const LONGEST_LINK: u64 = 64 << 10;
+pub(super) const LONGEST_LINK: u64 = 64 << 10;
 
 /// The longest list of references, in bytes.
 const LONGEST_REFERENCES: u64 = 256 << 20;
@@ -26,7 +26,7 @@ const LONGEST_REFERENCES: u64 = 256 << 20;
 const MOST_ALTERNATES: usize = 32;
 
 /// The limit of a chain of symbolic references.
-const LONGEST_CHAIN: usize = 8;
+pub(super) const LONGEST_CHAIN: usize = 8;
 
 /// A repository and its work tree.
 #[derive(Clone, Debug)]

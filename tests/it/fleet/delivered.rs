@@ -247,7 +247,7 @@ fn no_hook_and_no_setting_of_a_repository_on_this_machine_counts() {
 }
 
 /// Gives a repository a form.
-fn form(fleet: &Fleet, form: &str) {
+pub(super) fn form(fleet: &Fleet, form: &str) {
     let place = fleet.beside("repositories").join(form);
     let (own, other) = (place.join(".git"), fleet.beside(&format!("other-{form}")));
     let moved = |name: &str| {
@@ -282,6 +282,10 @@ fn form(fleet: &Fleet, form: &str) {
         "pipe" => pipe("config"),
         "head" => std::fs::write(own.join("HEAD"), "ref: refs/heads/main\nref: refs/heads/x\n").unwrap(),
         "head-pipe" => pipe("HEAD"),
+        "refs-pipe" => {
+            git(fleet, form, &["branch", "x"]);
+            pipe("refs/heads/x");
+        }
         "reftable" => drop(git(fleet, form, &["config", "extensions.refStorage", "reftable"])),
         "extension" => drop(git(fleet, form, &["config", "extensions.strange", "1"])),
         "unborn" => drop(git(fleet, form, &["symbolic-ref", "HEAD", "refs/heads/nrv/links"])),
@@ -302,6 +306,7 @@ fn repositories_of_every_form_are_pushed_to_or_refused_with_the_reason() {
         ("refs", Some("its `refs` is a link")),
         ("packed-refs", Some("its `packed-refs` is a link or a special file")),
         ("pipe", Some("its `config` can't be read")),
+        ("refs-pipe", Some("refs/heads/x` is no plain file")),
         ("head", Some("its `HEAD` names no branch and no commit")),
         ("head-pipe", Some("its `HEAD` can't be read")),
         ("reftable", Some("its format has the extension `refstorage=reftable`")),
