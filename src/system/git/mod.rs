@@ -226,6 +226,13 @@ pub fn tracked(root: &Path) -> Result<Vec<(String, Tracked)>, Error> {
     }
 }
 
+/// An error if git would wait at a file of a folder's repository, or can't read it.
+pub fn check_files(root: &Path) -> Result<(), Error> {
+    let Some(place) = Place::find(root)? else { return Ok(()) };
+    let special = [&place.common, &place.own].into_iter().find_map(|folder| special_below(folder));
+    special.map_or(Ok(()), |path| Err(unknown(&format!("`{}` is neither file nor folder", path.display()))))
+}
+
 /// The places of a repository's hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookPlace {

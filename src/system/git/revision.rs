@@ -10,7 +10,7 @@ use std::{
 
 use gix::{ObjectId, Repository, revision::walk::Sorting, traverse::commit::simple::CommitTimeOrder};
 
-use super::{place::Place, tree};
+use super::{elsewhere::special_below, place::Place, tree};
 use crate::plain_file;
 
 /// The limit of commits that are searched for a common one.
@@ -40,6 +40,10 @@ pub fn brought(
     wanted: &dyn Fn(&str) -> bool,
 ) -> Option<BTreeSet<String>> {
     let place = Place::find(root).ok()??;
+    // Git's reader would wait at a pipe.
+    if special_below(&place.common.join("refs")).is_some() {
+        return None;
+    }
     let repository = gix::open::Options::isolated()
         .with(gix::sec::Trust::Reduced)
         .open_path_as_is(true)

@@ -9,10 +9,29 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nrv::base::error::Code;
+use nrv::{base::error::Code, system::git::Bringing};
 
 use super::{changed, pipe, state};
 use crate::support::site::Site;
+
+#[test]
+fn a_pipe_of_a_repository_keeps_neither_a_hook_nor_a_commit_waiting() {
+    for name in ["HEAD", "index", "refs/heads/other", "logs/HEAD", "info/grafts"] {
+        let site = Site::new(2);
+        site.git(&["branch", "other"]);
+        site.script(
+            "new.rhai",
+            "const WORKFLOW = #{ permissions: #{ write: [\"**\"] } }; nrv.apply.create(\"n\", \"\");",
+        );
+        let path = site.path(&format!(".git/{name}"));
+        let _ = fs::remove_file(&path);
+        pipe(&path);
+        let found = nrv::system::git::brought(site.root(), "other", Bringing::Tree, &|_| true);
+        assert_eq!(found.is_some(), name.contains("logs") || name.contains("grafts"), "{name}");
+        let ran = site.nrv(&["run", "new.rhai", "--commit", "--yes", "--allow-dirty"]);
+        ran.exits(5).says(name).says("is neither file nor folder");
+    }
+}
 
 #[test]
 fn folders_of_objects_that_lead_to_a_pipe_are_named() {

@@ -14,7 +14,7 @@ use base::{
 };
 use service::exec;
 use system::{
-    git::blob_name,
+    git::{self, blob_name},
     process::{Captured, Command, Program, capture},
 };
 
@@ -85,6 +85,7 @@ impl<'a> Git<'a> {
             return Err(Error::new(Code::PermissionDenied, "the program `git` in `PATH` is a file of the workspace")
                 .hint("take the folder of the workspace out of `PATH`"));
         }
+        git::check_files(root)?;
         let is_kept = |name: &str| !name.starts_with("GIT_") || KEPT.iter().any(|kept| name.starts_with(kept));
         let env = options.environment.iter().filter(|(name, _)| is_kept(name));
         let env = env.map(|(name, value)| (name.clone(), value.clone())).collect();
