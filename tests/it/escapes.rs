@@ -262,7 +262,7 @@ fn no_server_of_tools_writes_to_the_terminal() {
         "const WORKFLOW = #{ permissions: #{ calls: [\"mcp.odd.count\"] } }; let odd = nrv.mcp(\"odd\"); nrv.ui.show(odd.tools());
          let said = odd.invoke(\"count\", #{}); nrv.ui.show(said); nrv.ui.step(said.text); throw said.text;",
     );
-    policy("");
+    policy("fine");
     let approved = site.nrv(&["--color=always", "mcp", "approve", "--yes"]).exits(0);
     assert!(approved.stdout.contains("Y") || approved.stderr.contains("Y"), "the definitions are shown");
     site.commit();
@@ -273,7 +273,7 @@ fn no_server_of_tools_writes_to_the_terminal() {
         "runs report last",
         "replay last",
     ];
-    for mode in ["", "version", "initialize", "tools/list", "tools/call", "tool", "junk", "ends"] {
+    for mode in ["fine", "version", "initialize", "tools/list", "tools/call", "tool", "junk", "ends"] {
         policy(mode);
         shows_nothing_harmful(&site, &forms, mode);
     }

@@ -78,8 +78,7 @@ impl Elsewhere {
             return Err("its references are in no files".to_owned());
         }
         let unread = |error: std::io::Error| format!("its `packed-refs` can't be read: {error}");
-        let path = real(&self.common.join("packed-refs"));
-        let file = match plain_file::open(&path) {
+        let file = match opened(&self.common.join("packed-refs")) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(unread(error)),
@@ -103,15 +102,16 @@ impl Elsewhere {
 
 /// The text of a short plain file, also at the end of links; none if there is none. The reason if it can't be read.
 fn short(path: &Path) -> Result<Option<String>, String> {
-    match plain_file::open(&real(path)).and_then(|file| plain_file::all(&file, LONGEST_LINK)) {
+    match opened(path).and_then(|file| plain_file::all(&file, LONGEST_LINK)) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(format!("can't be read: {error}")),
     }
 }
 
-fn real(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+/// Opens a plain file at the end of links. A link without an end is no file.
+fn opened(path: &Path) -> std::io::Result<fs::File> {
+    plain_file::open(&path.canonicalize()?)
 }
 
 fn is_reference(name: &str) -> bool {

@@ -26,7 +26,7 @@ fn a_pipe_of_a_repository_keeps_neither_a_hook_nor_a_commit_waiting() {
         let path = site.path(&format!(".git/{name}"));
         let _ = fs::remove_file(&path);
         pipe(&path);
-        let found = nrv::system::git::brought(site.root(), "other", Bringing::Tree, &|_| true);
+        let found = nrv::system::git::brought(&site.root(), "other", Bringing::Tree, &|_| true);
         assert_eq!(found.is_some(), name.contains("logs") || name.contains("grafts"), "{name}");
         let ran = site.nrv(&["run", "new.rhai", "--commit", "--yes", "--allow-dirty"]);
         ran.exits(5).says(name).says("is neither file nor folder");
