@@ -20,7 +20,7 @@ use base::{
 };
 
 /// A text with its syntax tree.
-pub(crate) type Tree = AstGrep<StrDoc<Grammar>>;
+pub type Tree = AstGrep<StrDoc<Grammar>>;
 
 /// A node of a syntax tree.
 pub type SyntaxNode<'t> = Node<'t, StrDoc<Grammar>>;

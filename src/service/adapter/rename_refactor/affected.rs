@@ -7,7 +7,7 @@ use super::{
     manifest::{folder, joined},
     page::Family,
     places::End,
-    world::World,
+    world::{Source, World},
 };
 use base::{error::Error, path::RepoPath};
 use format::name::links::{Links, links};
@@ -32,9 +32,8 @@ pub(super) fn files(world: &World<'_>, family: Family, changed: &BTreeSet<&str>)
 
 /// The scripts that lead to changed ones, with those; none if any script may.
 fn reached(world: &World<'_>, changed: &BTreeSet<&str>) -> Result<Option<BTreeSet<String>>, Error> {
-    let read = world.map_files(Family::Script, &|path: &RepoPath, bytes: &[u8]| {
-        Ok(std::str::from_utf8(bytes).ok().and_then(|text| links(path, text)))
-    })?;
+    let of_file = |file: &Source<'_>| Ok(if file.is_text { links(file.path, file.text) } else { None });
+    let read = world.map_files(Family::Script, &of_file)?;
     let is_configured = CONFIGURED.iter().any(|word| world.manifests().is_ok_and(|all| all.configure(word)));
     let Some(read) = read.into_iter().map(|(path, links)| Some((path, links?))).collect::<Option<Vec<_>>>() else {
         return Ok(None);

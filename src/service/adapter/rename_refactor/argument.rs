@@ -7,14 +7,11 @@ use super::{
     refusal::{Refusal, TAKEN, UNKNOWN},
     world::World,
 };
-use base::{error::Error, language::Language, path::RepoPath};
-use format::{
-    code::tree,
-    name::{
-        built,
-        facts::{By, Called, Form, Kind, Meaning, Origin, Owner, Reach},
-        value,
-    },
+use base::{error::Error, path::RepoPath};
+use format::name::{
+    built,
+    facts::{By, Called, Form, Kind, Meaning, Origin, Owner, Reach},
+    value,
 };
 
 const MAY_NAME: &str = "it may name the parameter";
@@ -60,8 +57,8 @@ pub(super) fn judge(
         refusal.add_file(path, (UNKNOWN, "it calls the function with a dictionary, which may name the parameter"))?;
     }
     if let Some(path) = used.inspects.as_ref().filter(|_| used.escapes) {
-        refusal
-            .add_file(path, (UNKNOWN, "it looks up the parameters of functions, and code uses this one as a value"))?;
+        let what = "it looks up the parameters of functions, and code uses this one as a value";
+        refusal.add_file(path, (UNKNOWN, what))?;
     }
     let rest = &home.text[owner.at..];
     let takes_any = rest[..rest.find("):").or(rest.find(") ->")).unwrap_or(rest.len())].contains("**");
@@ -69,7 +66,7 @@ pub(super) fn judge(
         let what = (TAKEN, "its function takes any keyword, and the new name is in use");
         refusal.add_lasting(home, owner.at, what);
     }
-    for page in world.pages()?.filter(|page| page.family() == Family::Python) {
+    for page in world.of_family(Family::Python)? {
         for loose in page.facts.iter().flat_map(|facts| &facts.loose) {
             let Meaning::Keyword(called) = &loose.meaning else { continue };
             match used.names(page, called)? {
@@ -90,13 +87,13 @@ pub(super) fn judge(
 impl<'w, 'a> Use<'w, 'a> {
     fn read(world: &'w World<'a>, home: &'w Page, owner: &'w Owner) -> Result<Self, Error> {
         let name = owner.name.as_str();
-        let read = world.map_files(Family::Python, &|_: &RepoPath, bytes: &[u8]| {
-            let Ok(text) = std::str::from_utf8(bytes) else { return Ok([false; 4]) };
+        let read = world.map_files(Family::Python, &|file| {
+            let text = file.text;
             let inspects = INSPECT.iter().any(|mark| text.contains(mark));
             if name.is_empty() || !text.contains(name) {
                 return Ok([false, false, inspects, false]);
             }
-            let tree = tree::parse(Language::Python, text, &|| world.deadline.check(world.ctx))?;
+            let tree = file.tree()?;
             let is_aliased = text.contains(&format!("{name} as "));
             Ok([value::escapes(&tree, text, name), value::has_dictionary(&tree, text, name), inspects, is_aliased])
         })?;

@@ -8,11 +8,8 @@ use super::{
     refusal::{Refusal, UNKNOWN},
     world::World,
 };
-use base::{error::Error, language::Language, path::RepoPath};
-use format::{
-    code::tree,
-    name::kin::{self, Base, Class},
-};
+use base::{error::Error, path::RepoPath};
+use format::name::kin::{self, Base, Class};
 
 /// Members of the classes of the language: numbers, texts, collections, exceptions and enumerations.
 const OF_LIBRARY: &str = " add add_note append args as_integer_ratio bit_count bit_length capitalize casefold center \
@@ -60,11 +57,8 @@ pub(super) struct Classes {
 /// Reads every class of a workspace.
 pub(super) fn classes(world: &World<'_>) -> Result<Classes, Error> {
     let name = world.change.from.to_owned();
-    let read = world.map_files(Family::Python, &|_: &RepoPath, bytes: &[u8]| {
-        let text = std::str::from_utf8(bytes).ok().filter(|text| text.contains("class "));
-        let Some(text) = text else { return Ok(Vec::new()) };
-        let tree = tree::parse(Language::Python, text, &|| world.deadline.check(world.ctx))?;
-        Ok(kin::classes(&tree, text, &name))
+    let read = world.map_files(Family::Python, &|file| {
+        Ok(if file.text.contains("class ") { kin::classes(&file.tree()?, file.text, &name) } else { Vec::new() })
     })?;
     let mut nodes = Vec::new();
     for (path, classes) in read {

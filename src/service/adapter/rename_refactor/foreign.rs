@@ -8,14 +8,13 @@ use super::{
     params::Mentions,
     places::Places,
     reflect::{WHOLE, is_quoted, reflects},
-    refusal::{Refusal, UNKNOWN},
-    world::World,
+    refusal::{Refusal, UNKNOWN, of_file},
+    world::{Source, World},
 };
-use crate::contract::Finding;
 use base::{error::Error, language::Language, path::RepoPath};
 use format::name::{
     facts::Reach,
-    token::Class,
+    token::{Class, Token},
     word::{self, Word},
 };
 use system::{git::Tracked, workspace};
@@ -132,9 +131,7 @@ pub(super) fn judge(
         }
         let is_code = named == Named::Code || named == Named::Unread && is_unread(path);
         let kind = if named == Named::Word { "mention" } else { UNKNOWN };
-        let (kind, place, candidates) = (kind.to_owned(), String::new(), Vec::new());
-        let finding =
-            Finding { path: path.clone(), line: Some(line), place, kind, reason: named.reason(from), candidates };
+        let finding = of_file(path.clone(), Some(line), kind, named.reason(from));
         if is_code || matches!(named, Named::Path | Named::Quoted) && mentions == Mentions::Refuse {
             refusal.add_unread(finding);
         } else {
@@ -157,10 +154,8 @@ fn left_out(world: &World<'_>, family: Family, (places, refusal): (&mut Places, 
             Tracked::Repository
                 if !world.paths()?.range(below.clone()..).next().is_some_and(|it| it.starts_with(&below)) =>
             {
-                let (path, kind) = (RepoPath::parse(path)?, "mention".to_owned());
                 let reason = "its repository is not checked out, and may name it".to_owned();
-                let (place, candidates) = (String::new(), Vec::new());
-                places.mentions.push(Finding { path, line: None, place, kind, reason, candidates });
+                places.mentions.push(of_file(RepoPath::parse(path)?, None, "mention", reason));
             }
             Tracked::Absent | Tracked::File | Tracked::Repository => {}
         }
@@ -234,8 +229,7 @@ pub(super) fn included(world: &World<'_>, refusal: &mut Refusal) -> Result<(), E
                 .and_then(|rest| rest.trim_end().strip_suffix('='))
                 .is_some_and(is_documentation)
     };
-    let read = world.map_files(Family::Rust, &|_, bytes: &[u8]| {
-        let text = std::str::from_utf8(bytes).unwrap_or_default();
+    let read = world.map_files(Family::Rust, &|Source { text, .. }| {
         let calls = text.match_indices('!').filter(|(at, _)| is_call(&text[..*at]));
         let calls = calls.map(|(at, _)| text[at..].split([';', ']']).next().unwrap_or_default());
         // What a build writes is no file of the workspace.
@@ -270,19 +264,14 @@ pub(super) fn generated(world: &World<'_>, refusal: &mut Refusal) -> Result<(), 
         .filter(is_script)
         .filter_map(|path| Some((folder(path).to_owned(), world.text(path)?)))
         .collect();
-    for page in world.pages()?.filter(|page| last(&page.path) == "build.rs") {
-        for token in page.tokens.iter().filter(|token| token.class == Class::Strings) {
-            refusal.add_lasting(page, token.range.start, (UNKNOWN, "a build script has it in a text"));
-        }
-    }
-    let makes = |path: &RepoPath, bytes: &[u8]| {
-        let text = std::str::from_utf8(bytes).unwrap_or_default();
+    let is_built = |(page, token): &(&Page, &Token)| last(&page.path) == "build.rs" && token.class == Class::Strings;
+    refusal.add_tokens(world.tokens(Family::Rust)?.filter(is_built), (UNKNOWN, "a build script has it in a text"));
+    let makes = |Source { path, text, .. }: &Source<'_>| {
         let is_generator = last(path) == "build.rs" || text.contains("proc_macro") || text.contains("paste!");
         Ok(is_generator && text.match_indices('{').any(|(at, _)| is_made(text, at, world.change.from)))
     };
-    for (path, _) in world.map_files(Family::Rust, &makes)?.into_iter().filter(|(_, makes)| *makes) {
-        refusal.add_file(&path, (UNKNOWN, "it makes names of code, and this may be one of them"))?;
-    }
+    let what = (UNKNOWN, "it makes names of code, and this may be one of them");
+    refusal.add_files(world.files(Family::Rust, &makes)?, what)?;
     let reads = |path: &str, (base, script): &(String, String)| {
         let below = path.strip_prefix(base.as_str()).filter(|_| !path.ends_with(".rs"));
         let reads_all = ["glob", "read_dir", "walkdir"].iter().any(|way| script.contains(way));

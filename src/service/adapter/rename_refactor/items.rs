@@ -8,7 +8,7 @@ use super::{
     page::{Family, Page},
     places::Places,
     refusal::{Refusal, TAKEN, UNKNOWN},
-    world::{Outlines, World},
+    world::{Outlines, Source, World},
 };
 use base::{error::Error, language::Language};
 use format::{
@@ -81,7 +81,7 @@ pub(super) fn judge(
 ) -> Result<(), Error> {
     let crates = Crates::of(world, world.outlines()?);
     let home = Found::Thing(thing.0.to_owned(), thing.1);
-    for page in world.pages()?.filter(|page| page.family() == Family::Rust) {
+    for page in world.of_family(Family::Rust)? {
         let facts = match &page.facts {
             Ok(facts) => facts,
             Err(reason) => {
@@ -210,10 +210,7 @@ pub(super) fn read_again(world: &World<'_>, places: &Places, refusal: &mut Refus
         let found: Labels = found.collect();
         let differs = |at: &&usize| expected.get(at) != found.get(at);
         if let Some(at) = expected.keys().chain(found.keys()).find(differs) {
-            match world.page(&path) {
-                Some(page) => refusal.add_lasting(page, *at, (TAKEN, OTHER_THING)),
-                None => refusal.add_file(&path, (TAKEN, OTHER_THING))?,
-            }
+            refusal.add_place(world, (&path, *at), (TAKEN, OTHER_THING))?;
         }
     }
     Ok(())
@@ -257,8 +254,8 @@ impl Reading {
                 .push((text.len(), isize::try_from(range.end).unwrap_or(0) - isize::try_from(text.len()).unwrap_or(0)));
         }
         text.push_str(&before[at..]);
-        let tree = tree::parse(Language::Rust, &text, &|| world.deadline.check(world.ctx))?;
-        self.outlines.insert(path.to_owned(), Rc::new(outline(&tree, &text)));
+        let outline = outline(&world.tree(Language::Rust, &text)?, &text);
+        self.outlines.insert(path.to_owned(), Rc::new(outline));
         self.texts.insert(path.to_owned(), Text { text, moved, lengths });
         Ok(())
     }
@@ -326,14 +323,9 @@ pub(super) fn spelled(world: &World<'_>, places: &Places, refusal: &mut Refusal)
     let other = |name: &str| name.strip_prefix("r#").map_or_else(|| format!("r#{name}"), str::to_owned);
     let raw = [from, to].map(other);
     let is_keyword = |name: &&String| reserved::refusal(Language::Rust, name).is_some();
-    let is_in = |bytes: &[u8], word: &Word<'_>| {
-        word.is_in(bytes) && !word.places(Language::Rust, std::str::from_utf8(bytes).unwrap_or_default()).is_empty()
-    };
     let words: Vec<_> = raw.iter().filter(|name| !is_keyword(name)).map(|raw| Word::new(raw)).collect();
-    let found = world.map_files(Family::Rust, &|_, bytes: &[u8]| Ok(words.iter().any(|word| is_in(bytes, word))))?;
-    for (path, _) in found.iter().filter(|(_, is_raw)| *is_raw) {
-        refusal.add_file(path, (UNKNOWN, "it writes the name as a raw identifier"))?;
-    }
+    let is_raw = |file: &Source<'_>| Ok(words.iter().any(|word| !word.places(Language::Rust, file.text).is_empty()));
+    refusal.add_files(world.files(Family::Rust, &is_raw)?, (UNKNOWN, "it writes the name as a raw identifier"))?;
     let of = |name: &str| STYLES.map(|is_style| is_style(name.trim_matches('_')));
     let has_style = |(old, new): (bool, bool)| old && new;
     let (old, new) = (of(from), of(to));
@@ -353,12 +345,7 @@ pub(super) fn macros(world: &World<'_>, places: &Places, refusal: &mut Refusal) 
     if read.is_empty() {
         return Ok(());
     }
-    let found = world.map_files(Family::Rust, &|_, bytes: &[u8]| {
-        let text = std::str::from_utf8(bytes).unwrap_or_default();
-        Ok(rust_macro::defined(text).any(|name| read.contains(name)))
-    })?;
-    for (path, _) in found.iter().filter(|(_, defines)| *defines) {
-        refusal.add_file(path, (UNKNOWN, "it defines a macro of the name of one that its places stand in"))?;
-    }
-    Ok(())
+    let defines = |file: &Source<'_>| Ok(rust_macro::defined(file.text).any(|name| read.contains(name)));
+    let what = (UNKNOWN, "it defines a macro of the name of one that its places stand in");
+    refusal.add_files(world.files(Family::Rust, &defines)?, what)
 }

@@ -10,19 +10,16 @@ use super::{
     params::Comments,
     places::{End, Places},
     refusal::{Refusal, TAKEN, UNKNOWN},
-    world::World,
+    world::{Source, World},
 };
 use base::{error::Error, language::Language, path::RepoPath};
-use format::{
-    code::tree,
-    name::{
-        built,
-        facts::{Group, Kind, Origin},
-        token::{Class, Token},
-        tree::python_text::reads_exports,
-        value,
-        word::{self, Word},
-    },
+use format::name::{
+    built,
+    facts::{Group, Kind, Origin},
+    token::{Class, Token},
+    tree::python_text::reads_exports,
+    value,
+    word::{self, Word},
 };
 
 /// The reason against a new name at an example in a comment.
@@ -122,32 +119,24 @@ fn is_program(text: &str, word: &Token) -> bool {
 
 /// Refuses Python names in doctests, unless words of comments are renamed too.
 pub(super) fn examples(world: &World<'_>, comments: Comments, refusal: &mut Refusal) -> Result<(), Error> {
-    let is_kept = |page: &&Page| !(comments == Comments::All(true) && page.is_target);
-    for page in world.pages()?.filter(|page| page.family() == Family::Python).filter(is_kept) {
-        let words = page.tokens.iter().filter(|token| token.class != Class::Code);
-        for word in words.filter(|word| is_doctest(&page.text, word)) {
-            refusal.add_text(page, word.range.start, EXAMPLE);
-        }
+    let is_kept = |page: &Page| !(comments == Comments::All(true) && page.is_target);
+    let words = world.tokens(Family::Python)?.filter(|(page, word)| word.class != Class::Code && is_kept(page));
+    for (page, word) in words.filter(|(page, word)| is_doctest(&page.text, word)) {
+        refusal.add_text(page, word.range.start, EXAMPLE);
     }
     Ok(())
 }
 
 /// Refuses names of scripts that comments import, as `import("./m").Name` of a type, unless words of comments are renamed too.
 pub(super) fn documented(world: &World<'_>, comments: Comments, refusal: &mut Refusal) -> Result<(), Error> {
-    let is_kept = |page: &&Page| !(comments == Comments::All(true) && page.is_target);
-    for page in world.pages()?.filter(|page| page.family() == Family::Script).filter(is_kept) {
-        for word in page.tokens.iter().filter(|token| token.class == Class::Comments) {
-            let before = &page.text[word.around.start..word.range.start];
-            let is_imported = ["').", "\")."].iter().any(|end| before.ends_with(end)) && before.contains("import(");
-            if is_imported || before.ends_with("@import { ") {
-                refusal.add_lasting(
-                    page,
-                    word.range.start,
-                    (UNKNOWN, "a comment imports it; rename words of comments too"),
-                );
-            }
-        }
-    }
+    let is_kept = |page: &Page| !(comments == Comments::All(true) && page.is_target);
+    let is_imported = |(page, word): &(&Page, &Token)| {
+        let before = &page.text[word.around.start..word.range.start];
+        let is_called = ["').", "\")."].iter().any(|end| before.ends_with(end)) && before.contains("import(");
+        word.class == Class::Comments && is_kept(page) && (is_called || before.ends_with("@import { "))
+    };
+    let imported = world.tokens(Family::Script)?.filter(is_imported);
+    refusal.add_tokens(imported, (UNKNOWN, "a comment imports it; rename words of comments too"));
     Ok(())
 }
 
@@ -197,17 +186,16 @@ fn looks_like_code(text: &str, word: &Token) -> bool {
 
 /// Refuses Rust names in strings of attributes, such as `default = "name"`, and in code examples of comments.
 pub(super) fn named_by_texts(world: &World<'_>, comments: Comments, refusal: &mut Refusal) -> Result<(), Error> {
-    for page in world.pages()?.filter(|page| page.family() == Family::Rust) {
-        for token in &page.tokens {
-            let what = match token.class {
-                Class::Strings if is_in_attribute(&page.text[..token.range.start]) => "an attribute names it by a text",
-                // A method is a different item.
-                Class::Comments if page.text[..token.range.start].ends_with('.') => continue,
-                Class::Comments if comments != Comments::All(true) && is_example(&page.text, token) => EXAMPLE,
-                Class::Code | Class::Comments | Class::Strings => continue,
-            };
-            refusal.add_text(page, token.range.start, what);
-        }
+    for (page, token) in world.tokens(Family::Rust)? {
+        let before = &page.text[..token.range.start];
+        let what = match token.class {
+            Class::Strings if is_in_attribute(before) => "an attribute names it by a text",
+            // A method is a different item.
+            Class::Comments if before.ends_with('.') => continue,
+            Class::Comments if comments != Comments::All(true) && is_example(&page.text, token) => EXAMPLE,
+            Class::Code | Class::Comments | Class::Strings => continue,
+        };
+        refusal.add_text(page, token.range.start, what);
     }
     Ok(())
 }
@@ -216,11 +204,8 @@ pub(super) fn named_by_texts(world: &World<'_>, comments: Comments, refusal: &mu
 pub(super) fn compared(world: &World<'_>, page: &Page, group: &Group, refusal: &mut Refusal) {
     let is_pattern = matches!(group.kind, Kind::Parameter | Kind::Variable);
     if is_pattern && matches!(world.change.to, "Err" | "None" | "Ok" | "Some") {
-        refusal.add_lasting(
-            page,
-            group.declared,
-            (TAKEN, "its pattern would be compared with a variant of the new name"),
-        );
+        let what = (TAKEN, "its pattern would be compared with a variant of the new name");
+        refusal.add_lasting(page, group.declared, what);
     }
 }
 
@@ -233,20 +218,14 @@ pub(super) fn asserted(world: &World<'_>, places: &Places, refusal: &mut Refusal
     if !places.code.keys().any(asserts) {
         return Ok(());
     }
-    for page in world.pages()?.filter(|page| page.family() == Family::Rust) {
-        for token in page.tokens.iter().filter(|token| token.class == Class::Strings) {
-            let before = &page.text[..token.range.start];
-            let is_expected =
-                is_in_attribute(before) && before[before.rfind('#').unwrap_or(0)..].contains("should_panic");
-            if is_expected || page.text[token.around.clone()].contains("assertion failed") {
-                refusal.add_lasting(
-                    page,
-                    token.range.start,
-                    (UNKNOWN, "it may be the message of an assertion that names it"),
-                );
-            }
-        }
-    }
+    let is_message = |(page, token): &(&Page, &Token)| {
+        let before = &page.text[..token.range.start];
+        let is_expected =
+            || is_in_attribute(before) && before[before.rfind('#').unwrap_or(0)..].contains("should_panic");
+        token.class == Class::Strings && (page.text[token.around.clone()].contains("assertion failed") || is_expected())
+    };
+    let messages = world.tokens(Family::Rust)?.filter(is_message);
+    refusal.add_tokens(messages, (UNKNOWN, "it may be the message of an assertion that names it"));
     Ok(())
 }
 
@@ -294,9 +273,8 @@ pub(super) fn is_decorated(home: &Page, group: &Group) -> bool {
 
 /// True if code of Python has a thing of the name as a value.
 pub(super) fn is_passed(world: &World<'_>) -> Result<bool, Error> {
-    for page in world.pages()?.filter(|page| page.family() == Family::Python) {
-        let tree = tree::parse(Language::Python, &page.text, &|| world.deadline.check(world.ctx))?;
-        if value::is_passed(&tree, &page.text, world.change.from) {
+    for page in world.of_family(Family::Python)? {
+        if value::is_passed(&world.tree(Language::Python, &page.text)?, &page.text, world.change.from) {
             return Ok(true);
         }
     }
@@ -305,9 +283,8 @@ pub(super) fn is_passed(world: &World<'_>) -> Result<bool, Error> {
 
 /// The files that may declare the class, or a class that it inherits from.
 pub(super) fn bases(world: &World<'_>, home: &Page) -> Result<BTreeSet<RepoPath>, Error> {
-    let read = world.map_files(home.family(), &|_: &RepoPath, bytes: &[u8]| {
-        let text = std::str::from_utf8(bytes).unwrap_or_default();
-        let heads = text.match_indices("class ").map(|(at, class)| &text[at + class.len()..]);
+    let read = world.map_files(home.family(), &|file| {
+        let heads = file.text.match_indices("class ").map(|(at, class)| &file.text[at + class.len()..]);
         let words = |head: &str| {
             let end = head.find([':', '{']).unwrap_or(head.len());
             head[..end].split(|c| !word::continues(c)).filter(|word| !word.is_empty()).map(str::to_owned).collect()
@@ -350,14 +327,10 @@ pub(super) fn may_look_up(world: &World<'_>, (home, group): (&Page, &Group)) -> 
 
 /// True if code of Python may look up names that it computes.
 pub(super) fn computes(world: &World<'_>, sought: built::Sought<'_>) -> Result<bool, Error> {
-    let read = world.map_files(Family::Python, &|path: &RepoPath, bytes: &[u8]| {
-        let Ok(text) = std::str::from_utf8(bytes) else { return Ok(true) };
-        let language = Language::of_path(path).filter(|_| built::may_compute(text));
-        let Some(language) = language else { return Ok(false) };
-        let tree = tree::parse(language, text, &|| world.deadline.check(world.ctx))?;
-        Ok(built::computes(&tree, text, sought))
-    })?;
-    Ok(read.into_iter().any(|(_, computes)| computes))
+    let computes = |file: &Source<'_>| {
+        Ok(!file.is_text || built::may_compute(file.text) && built::computes(&file.tree()?, file.text, sought))
+    };
+    Ok(!world.files(Family::Python, &computes)?.is_empty())
 }
 
 /// Python names for reading the frames of callers.
@@ -375,12 +348,10 @@ pub(super) fn spelled(world: &World<'_>) -> Result<Vec<RepoPath>, Error> {
         is_other && (word.nfkc().eq(from.nfkc()) || word.nfkc().eq(to.nfkc()))
     };
     let word = Word::new(from);
-    let read = world.map_files(Family::Python, &|_: &RepoPath, bytes: &[u8]| {
-        let text = std::str::from_utf8(bytes).unwrap_or_default();
-        let is_applied = || word.is_in(bytes) && APPLYING.iter().any(|word| text.contains(word));
-        Ok(!is_plain(text) && text.split(|c| !word::continues(c)).any(is_same) || is_applied())
-    })?;
-    Ok(read.into_iter().filter(|(_, is_one)| *is_one).map(|(path, _)| path).collect())
+    world.files(Family::Python, &|file| {
+        let is_applied = || word.is_in(file.text.as_bytes()) && APPLYING.iter().any(|word| file.text.contains(word));
+        Ok(!is_plain(file.text) && file.text.split(|c| !word::continues(c)).any(is_same) || is_applied())
+    })
 }
 
 /// Functions of Python that run the text of a file.
@@ -388,7 +359,10 @@ const RUNNING: &[&str] = &["exec(", "run_path(", "spec_from_file_location("];
 
 /// Other Python files that read variables of their callers. `scope` is `f_locals` or `f_globals`.
 pub(super) fn reading(world: &World<'_>, home: &Page, scope: &str) -> Result<Vec<RepoPath>, Error> {
-    having(world, home, &|text| text.contains(scope) && CALLERS.iter().any(|word| text.contains(word)))
+    world.files(Family::Python, &|file| {
+        let reads = file.text.contains(scope) && CALLERS.iter().any(|word| file.text.contains(word));
+        Ok(reads && *file.path != home.path)
+    })
 }
 
 /// Other Python files that run the home by its path, or read `__all__` lists if one of them lists the name.
@@ -400,42 +374,23 @@ pub(super) fn running(world: &World<'_>, home: &Page, places: &Places) -> Result
     };
     let is_listed = places.code.iter().any(is_string);
     let is_named = |text: &str| text.match_indices(file).any(|(at, _)| text[..at].ends_with(['"', '\'', '/']));
-    having(world, home, &|text| {
-        is_named(text) && RUNNING.iter().any(|word| text.contains(word)) || is_listed && reads_exports(text)
+    world.files(Family::Python, &|file| {
+        let runs = is_named(file.text) && RUNNING.iter().any(|word| file.text.contains(word));
+        Ok((runs || is_listed && reads_exports(file.text)) && *file.path != home.path)
     })
-}
-
-fn having(world: &World<'_>, home: &Page, has: &(dyn Fn(&str) -> bool + Sync)) -> Result<Vec<RepoPath>, Error> {
-    let read = world.map_files(Family::Python, &|path: &RepoPath, bytes: &[u8]| {
-        Ok(*path != home.path && has(std::str::from_utf8(bytes).unwrap_or_default()))
-    })?;
-    Ok(read.into_iter().filter(|(_, has)| *has).map(|(path, _)| path).collect())
 }
 
 /// Refuses if code of Python which lists names chooses the old or the new one by its form.
 pub(super) fn chosen(world: &World<'_>, refusal: &mut Refusal) -> Result<(), Error> {
     let names = world.names();
-    let read = world.map_files(Family::Python, &|_: &RepoPath, bytes: &[u8]| {
-        let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| built::may_list(text)) else {
-            return Ok(false);
-        };
-        let tree = tree::parse(Language::Python, text, &|| world.deadline.check(world.ctx))?;
-        Ok(built::chooses(&tree, text, names))
-    })?;
-    for (path, _) in read.into_iter().filter(|(_, chooses)| *chooses) {
-        refusal.add_file(&path, (TAKEN, "it lists names, and selects some by their form"))?;
-    }
-    Ok(())
+    let chooses = |file: &Source<'_>| Ok(built::may_list(file.text) && built::chooses(&file.tree()?, file.text, names));
+    refusal.add_files(world.files(Family::Python, &chooses)?, (TAKEN, "it lists names, and selects some by their form"))
 }
 
 /// The files that look up names which they build, and that may build one of these.
 pub(super) fn building(world: &World<'_>, family: Family, names: &BTreeSet<String>) -> Result<Vec<RepoPath>, Error> {
-    let read = world.map_files(family, &|path: &RepoPath, bytes: &[u8]| {
-        let Some(language) = Language::of_path(path) else { return Ok(false) };
-        let text = std::str::from_utf8(bytes).ok().filter(|text| built::may_look_up(language, text));
-        let Some(text) = text else { return Ok(false) };
-        let tree = tree::parse(language, text, &|| world.deadline.check(world.ctx))?;
-        Ok(built::builds(language, &tree, text, names))
-    })?;
-    Ok(read.into_iter().filter(|(_, is_one)| *is_one).map(|(path, _)| path).collect())
+    world.files(family, &|file| {
+        let (language, text) = (file.language, file.text);
+        Ok(built::may_look_up(language, text) && built::builds(language, &file.tree()?, text, names))
+    })
 }

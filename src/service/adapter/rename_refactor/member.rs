@@ -11,12 +11,9 @@ use super::{
 };
 use crate::Work;
 use base::{error::Error, language::Language};
-use format::{
-    code::tree,
-    name::{
-        side::{self, Side},
-        token::Class,
-    },
+use format::name::{
+    side::{self, Side},
+    token::Class,
 };
 use system::language_server::{Client, Errors};
 
@@ -51,9 +48,8 @@ pub(super) fn judge(
         _ => {}
     }
     if let Some(family @ (Family::Python | Family::Script)) = family {
-        for path in lookup::building(world, family, &BTreeSet::from([world.change.from.to_owned()]))? {
-            refusal.add_file(&path, (UNKNOWN, lookup::BUILT))?;
-        }
+        let building = lookup::building(world, family, &BTreeSet::from([world.change.from.to_owned()]))?;
+        refusal.add_files(building, (UNKNOWN, lookup::BUILT))?;
     }
     Ok(())
 }
@@ -65,11 +61,10 @@ fn sides(
     places: &Places,
     (refusal, has_checks): (&mut Refusal, bool),
 ) -> Result<(), Error> {
-    let pulse = || world.deadline.check(world.ctx);
     let mut renamed = Vec::new();
     let mut left = Vec::new();
     for page in pages {
-        let tree = tree::parse(page.language, &page.text, &pulse)?;
+        let tree = world.tree(page.language, &page.text)?;
         let sites = places.code.get(page.path.as_str());
         for token in page.tokens.iter().filter(|token| token.class == Class::Code) {
             let Some(side) = side::of(&tree, &token.range) else { continue };
@@ -96,10 +91,9 @@ fn sides(
 
 /// Fields and variants of Rust from whose names a macro makes data.
 fn derived(world: &World<'_>, pages: &[&Page], places: &Places, refusal: &mut Refusal) -> Result<(), Error> {
-    let pulse = || world.deadline.check(world.ctx);
     for page in pages {
         let Some(sites) = places.code.get(page.path.as_str()) else { continue };
-        let tree = tree::parse(Language::Rust, &page.text, &pulse)?;
+        let tree = world.tree(Language::Rust, &page.text)?;
         for (range, _) in sites.values() {
             if side::is_derived(&tree, &page.text, range) {
                 refusal.add(page, range.start, (UNKNOWN, "a macro may make data of its name"));

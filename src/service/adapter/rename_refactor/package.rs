@@ -2,24 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use memchr::memmem;
-
 use super::{
     link,
     manifest::folder,
     page::{Family, Page},
     places::End,
     refusal::{Refusal, TAKEN, UNKNOWN},
-    world::World,
+    world::{Source, World},
 };
 use base::{error::Error, language::Language, path::RepoPath};
-use format::{
-    code::tree,
-    name::{
-        facts::{Facts, Meaning, Origin, Reach},
-        token::{Class, Token},
-        tree as names,
-    },
+use format::name::{
+    facts::{Facts, Meaning, Origin, Reach},
+    token::{Class, Token},
+    tree::is_struct,
 };
 
 const OTHER_THING: &str =
@@ -36,12 +31,11 @@ const GENERATING: &[&str] = &["//go:build ignore", "\"go/ast\"", "\"go/parser\""
 
 /// Refuses a string that is the name, in a file that is run to read or write code.
 fn generators(world: &World<'_>, refusal: &mut Refusal) -> Result<(), Error> {
-    for page in world.pages()?.filter(|page| page.family() == Family::Go) {
-        let is_generator = GENERATING.iter().any(|word| page.text.contains(word));
-        for token in page.tokens.iter().filter(|token| is_generator && token.class == Class::Strings) {
-            refusal.add_lasting(page, token.range.start, (UNKNOWN, "a program that reads or writes code names it"));
-        }
-    }
+    let is_generated = |(page, token): &(&Page, &Token)| {
+        token.class == Class::Strings && GENERATING.iter().any(|word| page.text.contains(word))
+    };
+    let found = world.tokens(Family::Go)?.filter(is_generated);
+    refusal.add_tokens(found, (UNKNOWN, "a program that reads or writes code names it"));
     Ok(())
 }
 
@@ -93,7 +87,7 @@ pub(super) fn keys(world: &World<'_>, path: &str, refusal: &mut Refusal) -> Resu
         let Some(facts) = world.facts(path, name) else { continue };
         for loose in &facts.loose {
             if let Meaning::Key(of) = &loose.meaning
-                && !is_struct(world, path, of)?
+                && !is_structure(world, path, of)?
             {
                 add(world, (path, loose.range.start), "it is the key of a literal", refusal)?;
             }
@@ -103,14 +97,13 @@ pub(super) fn keys(world: &World<'_>, path: &str, refusal: &mut Refusal) -> Resu
 }
 
 /// True if files of a package declare a type of a name, and each is a structure.
-fn is_struct(world: &World<'_>, of: &str, name: &str) -> Result<bool, Error> {
+fn is_structure(world: &World<'_>, of: &str, name: &str) -> Result<bool, Error> {
     let mut found = Vec::new();
     for path in world.paths()?.iter().filter(|path| path.ends_with(".go") && folder(path) == folder(of)) {
         let Some(text) = world.text(path).filter(|text| text.contains(name) && is_beside(world, path, of)) else {
             continue;
         };
-        let tree = tree::parse(Language::Go, &text, &|| world.deadline.check(world.ctx))?;
-        found.extend(names::is_struct(&tree, &text, name));
+        found.extend(is_struct(&world.tree(Language::Go, &text)?, &text, name));
     }
     Ok(!found.is_empty() && found.into_iter().all(|is_one| is_one))
 }
@@ -134,36 +127,28 @@ fn takes(world: &World<'_>, path: &str, facts: &Facts, test: impl Fn(&End) -> bo
 
 /// The files that may take everything of a package.
 fn starred(world: &World<'_>) -> Result<Vec<RepoPath>, Error> {
-    let read = world.map_files(Family::Go, &|_: &RepoPath, bytes: &[u8]| {
-        let text = std::str::from_utf8(bytes).unwrap_or_default();
-        let is_path = |(at, _): (usize, &str)| text[at + 1..].trim_start().starts_with(['"', '`']);
-        Ok(text.match_indices('.').any(is_path))
-    })?;
-    Ok(read.into_iter().filter(|(_, has_star)| *has_star).map(|(path, _)| path).collect())
+    let is_path = |after: &str| after.trim_start().starts_with(['"', '`']);
+    world.files(Family::Go, &|file| Ok(file.text.match_indices('.').any(|(at, _)| is_path(&file.text[at + 1..]))))
 }
 
 /// Adds a place of a file, which need not have the name.
 fn add(world: &World<'_>, (path, at): (&str, usize), reason: &str, refusal: &mut Refusal) -> Result<(), Error> {
-    match world.page(path).filter(|_| at > 0) {
-        Some(page) => refusal.add_lasting(page, at, (TAKEN, reason)),
-        None => refusal.add_file(path, (TAKEN, reason))?,
+    if at == 0 {
+        return refusal.add_file(path, (TAKEN, reason));
     }
-    Ok(())
+    refusal.add_place(world, (path, at), (TAKEN, reason))
 }
 
 /// Refuses Go names that directives of other files or the names of examples tie to a thing: `//go:linkname` and `ExampleName`.
 fn tied(world: &World<'_>, home: &Page, refusal: &mut Refusal) -> Result<(), Error> {
     let from = world.change.from;
     let example = format!("func Example{from}");
-    let read = world.map_files(Family::Go, &|path: &RepoPath, bytes: &[u8]| {
-        let has_example = memmem::find(bytes, example.as_bytes())
-            .is_some_and(|at| matches!(bytes.get(at + example.len()), Some(b'(' | b'_')));
-        Ok(path.ends_with("_test.go") && has_example)
-    })?;
-    for (path, _) in read.into_iter().filter(|(_, is_tied)| *is_tied) {
-        refusal.add_file(&path, (UNKNOWN, "the name of an example has it"))?;
-    }
-    for page in world.pages()?.filter(|page| page.family() == Family::Go && page.path != home.path) {
+    let is_tied = |file: &Source<'_>| {
+        let (_, after) = file.text.split_once(&example).unwrap_or_default();
+        Ok(file.path.ends_with("_test.go") && after.starts_with(['(', '_']))
+    };
+    refusal.add_files(world.files(Family::Go, &is_tied)?, (UNKNOWN, "the name of an example has it"))?;
+    for page in world.of_family(Family::Go)?.filter(|page| page.path != home.path) {
         let is_named = |word: &&Token| {
             let line = page.text[..word.range.start].rsplit('\n').next().unwrap_or_default();
             word.class == Class::Comments && line.starts_with("//go:linkname")

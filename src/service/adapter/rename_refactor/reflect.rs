@@ -6,10 +6,9 @@ use super::{
     lookup,
     page::{Family, Page},
     places::Places,
-    refusal::{Refusal, UNKNOWN},
-    world::World,
+    refusal::{Refusal, UNKNOWN, of_file},
+    world::{Source, World},
 };
-use crate::contract::Finding;
 use base::{error::Error, path::RepoPath, text::counted};
 use format::name::{
     facts::{Group, Kind},
@@ -62,11 +61,8 @@ pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refus
     let is_script = home.family() == Family::Script;
     let is_go = home.family() == Family::Go;
     if group.kind == Kind::Parameter && is_script && holds(world, Family::Script, UNBUILDING)? {
-        refusal.add_lasting(
-            home,
-            group.declared,
-            (UNKNOWN, "code reads the texts of functions, with their parameters"),
-        );
+        let what = (UNKNOWN, "code reads the texts of functions, with their parameters");
+        refusal.add_lasting(home, group.declared, what);
     }
     if !(group.kind.has_name() || is_go && group.kind == Kind::Type) {
         return Ok(());
@@ -87,26 +83,17 @@ pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refus
     if is_class && lookup::is_decorated(home, group) && reflects(world, Family::Script, PART)? {
         refusal.add_lasting(home, group.declared, (UNKNOWN, "its decorator may read its name"));
     }
-    let mut quoted = Vec::new();
     if is_go {
         trimmed(world, home, refusal)?;
     }
     // Go shows a thing with its package, and calls a method with its type.
-    let is_named = |page: &Page, token: &Token| match token.class {
+    let is_named = |(page, token): &(&Page, &Token)| match token.class {
         Class::Strings if is_go => is_between(&page.text, &token.range, &['"', '`', '.']),
         Class::Strings => is_quoted(&page.text, &token.range),
         Class::Code | Class::Comments => !is_go && is_key(&page.text, token),
     };
-    for page in world.pages()?.filter(|page| page.family() == home.family()) {
-        quoted.extend(page.tokens.iter().filter(|token| is_named(page, token)).map(|token| (page, token)));
-    }
-    if !quoted.is_empty() && reflects(world, home.family(), Read { makes_objects, ..WHOLE })? {
-        for (page, token) in quoted {
-            let what = (UNKNOWN, "a string or key is the name, and code reads function or type names at run time");
-            refusal.add_lasting(page, token.range.start, what);
-        }
-    }
-    Ok(())
+    let what = "a string or key is the name, and code reads function or type names at run time";
+    by_texts(world, home.family(), Read { makes_objects, ..WHOLE }, &is_named, (what, refusal))
 }
 
 /// Words in a line that makes another text of a name, sorts by names, or has them as keys.
@@ -192,13 +179,8 @@ fn made_of(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refu
             || is_made
                 && found.any(|(at, word)| named(family, &line[..at], word).is_some_and(|named| reads(path, named)))
     };
-    let read = world.map_files(family, &|path: &RepoPath, bytes: &[u8]| {
-        Ok(std::str::from_utf8(bytes).unwrap_or_default().lines().any(|line| makes(path, line)))
-    })?;
-    for (path, _) in read.into_iter().filter(|(_, makes)| *makes) {
-        refusal.add_file(&path, (UNKNOWN, "it makes other texts or keys of the names of functions or classes"))?;
-    }
-    Ok(())
+    let found = world.files(family, &|file| Ok(file.text.lines().any(|line| makes(file.path, line))))?;
+    refusal.add_files(found, (UNKNOWN, "it makes other texts or keys of the names of functions or classes"))
 }
 
 /// The thing whose name a line reads, by the text before the word that does.
@@ -235,16 +217,11 @@ fn trimmed(world: &World<'_>, home: &Page, refusal: &mut Refusal) -> Result<(), 
         let path = text.rsplit_once('.').filter(|(path, _)| path.rsplit('/').next() == package);
         path.is_some_and(|(_, begin)| from.starts_with(begin) && begin != from)
     };
-    let read = world.map_files(Family::Go, &|_, bytes: &[u8]| {
-        Ok(std::str::from_utf8(bytes).unwrap_or_default().split(['"', '`']).any(begins))
-    })?;
-    let found: Vec<_> = read.into_iter().filter(|(_, begins)| *begins).collect();
-    if !found.is_empty() && reflects(world, Family::Go, PART)? {
-        for (path, _) in found {
-            refusal.add_file(&path, (UNKNOWN, "a string is the beginning of its name, and code reads names"))?;
-        }
+    let found = world.files(Family::Go, &|file| Ok(file.text.split(['"', '`']).any(begins)))?;
+    if found.is_empty() || !reflects(world, Family::Go, PART)? {
+        return Ok(());
     }
-    Ok(())
+    refusal.add_files(found, (UNKNOWN, "a string is the beginning of its name, and code reads names"))
 }
 
 /// Refuses a name of which code makes the longer one of a method, as `visit_Name` of `"visit_" + type(x).__name__`.
@@ -253,8 +230,7 @@ fn built_of(world: &World<'_>, family: Family, refusal: &mut Refusal) -> Result<
         return Ok(());
     }
     let from = world.change.from;
-    let read = world.map_files(family, &|_: &RepoPath, bytes: &[u8]| {
-        let text = std::str::from_utf8(bytes).unwrap_or_default();
+    let read = world.map_files(family, &|Source { text, .. }| {
         let ends = text.match_indices(from).map(|(at, _)| (&text[..at], at + from.len()));
         let ends = ends
             .filter(|(before, end)| before.ends_with(word::continues) && !text[*end..].starts_with(word::continues));
@@ -266,11 +242,8 @@ fn built_of(world: &World<'_>, family: Family, refusal: &mut Refusal) -> Result<
     if longer.is_empty() || !reflects(world, family, PART)? {
         return Ok(());
     }
-    for path in lookup::building(world, family, &longer)? {
-        let what = "it makes names of methods of the names of functions or classes, and there is one of this name";
-        refusal.add_file(&path, (UNKNOWN, what))?;
-    }
-    Ok(())
+    let what = "it makes names of methods of the names of functions or classes, and there is one of this name";
+    refusal.add_files(lookup::building(world, family, &longer)?, (UNKNOWN, what))
 }
 
 /// True if TypeScript may record the name as a type in the metadata of a decorator.
@@ -284,21 +257,27 @@ fn is_noted(page: &Page) -> bool {
 
 /// Refuses strings that contain the name, such as `"shape:Name"`, if code builds strings from function or type names.
 fn parts(world: &World<'_>, home: &Page, makes_objects: bool, refusal: &mut Refusal) -> Result<(), Error> {
-    let is_part = |page: &Page, token: &Token| {
+    let is_part = |(page, token): &(&Page, &Token)| {
         let content = page.text[token.around.clone()].trim_matches(['"', '\'', '`']);
         // Paths of modules and files are built by hand.
         let is_other = |c: char| c.is_whitespace() || matches!(c, '.' | '/' | '(' | '{' | '<');
         token.class == Class::Strings && content.len() > token.range.len() && !content.contains(is_other)
     };
-    let mut found = Vec::new();
-    for page in world.pages()?.filter(|page| page.family() == home.family()) {
-        found.extend(page.tokens.iter().filter(|token| is_part(page, token)).map(|token| (page, token)));
-    }
-    if !found.is_empty() && reflects(world, home.family(), Read { makes_objects, ..PART })? {
-        for (page, token) in found {
-            let what = (UNKNOWN, "a longer string contains it, and code builds strings from function or type names");
-            refusal.add_lasting(page, token.range.start, what);
-        }
+    let what = "a longer string contains it, and code builds strings from function or type names";
+    by_texts(world, home.family(), Read { makes_objects, ..PART }, &is_part, (what, refusal))
+}
+
+/// Refuses places of the name for which a test holds, if code reads the names of functions and types.
+fn by_texts(
+    world: &World<'_>,
+    family: Family,
+    of: Read,
+    test: &dyn Fn(&(&Page, &Token)) -> bool,
+    (what, refusal): (&str, &mut Refusal),
+) -> Result<(), Error> {
+    let mut found = world.tokens(family)?.filter(test).peekable();
+    if found.peek().is_some() && reflects(world, family, of)? {
+        refusal.add_tokens(found, (UNKNOWN, what));
     }
     Ok(())
 }
@@ -306,8 +285,7 @@ fn parts(world: &World<'_>, home: &Page, makes_objects: bool, refusal: &mut Refu
 /// True if code of a family reads the names of functions and types.
 pub(super) fn reflects(world: &World<'_>, family: Family, of: Read) -> Result<bool, Error> {
     let name = (world.change.from, of);
-    let read = world.map_files(family, &|_, bytes| Ok(reads(bytes, family, name).is_some()))?;
-    Ok(read.into_iter().any(|(_, reads)| reads))
+    Ok(!world.files(family, &|file| Ok(reads(file.text.as_bytes(), family, name).is_some()))?.is_empty())
 }
 
 /// The use that code makes of a name that it reads.
@@ -357,7 +335,7 @@ pub(super) fn shown(world: &World<'_>, (home, group): (&Page, &Group), places: &
         let at = reads(bytes, family, (name, PART))?;
         Some(1 + memchr::memchr_iter(b'\n', &bytes[..at]).count() as u64)
     };
-    let read = world.map_files(family, &|_, bytes: &[u8]| Ok(line_of(bytes)))?;
+    let read = world.map_files(family, &|file| Ok(line_of(file.text.as_bytes())))?;
     let mut found = read.into_iter().filter_map(|(path, line)| Some((path, line?)));
     let Some((path, line)) = found.next() else { return Ok(()) };
     let more = match found.count() {
@@ -365,15 +343,13 @@ pub(super) fn shown(world: &World<'_>, (home, group): (&Page, &Group), places: &
         more => format!(", as {} do", counted(more, "more file")),
     };
     let reason = format!("it reads function or type names at run time{more}, and may show or store this one");
-    let (place, kind, candidates) = (String::new(), "mention".to_owned(), Vec::new());
-    places.mentions.push(Finding { path, line: Some(line), place, kind, reason, candidates });
+    places.mentions.push(of_file(path, Some(line), "mention", reason));
     Ok(())
 }
 
 /// True if a file of a family has one of some texts.
 pub(super) fn holds(world: &World<'_>, family: Family, words: &[&str]) -> Result<bool, Error> {
-    let has_one = |bytes: &[u8]| words.iter().any(|word| memchr::memmem::find(bytes, word.as_bytes()).is_some());
-    Ok(world.map_files(family, &|_, bytes| Ok(has_one(bytes)))?.into_iter().any(|(_, has_one)| has_one))
+    Ok(!world.files(family, &|file| Ok(words.iter().any(|word| file.text.contains(word))))?.is_empty())
 }
 
 /// True for the key of an object of a script.

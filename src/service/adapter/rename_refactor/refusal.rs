@@ -67,18 +67,17 @@ fn of_kind(kind: &str) -> Option<Remedy> {
     }
 }
 
+/// A finding in a file that is not read as code.
+pub(super) fn of_file(path: RepoPath, line: Option<u64>, kind: &str, reason: String) -> Finding {
+    Finding { path, line, place: String::new(), kind: kind.to_owned(), reason, candidates: Vec::new() }
+}
+
 /// A finding at a place of a file.
 pub(super) fn finding(page: &Page, at: usize, kind: &str, reason: &str) -> Finding {
     let line = page.text[..at].rfind('\n').map_or(0, |end| end + 1);
     let column = page.text[line..at].chars().count() + 1;
-    Finding {
-        path: page.path.clone(),
-        line: Some(page.line(at)),
-        place: format!("column {column}"),
-        kind: kind.to_owned(),
-        reason: reason.to_owned(),
-        candidates: Vec::new(),
-    }
+    let found = of_file(page.path.clone(), Some(page.line(at)), kind, reason.to_owned());
+    Finding { place: format!("column {column}"), ..found }
 }
 
 impl Refusal {
@@ -136,9 +135,31 @@ impl Refusal {
 
     /// Adds a file, which no engine may overrule.
     pub(super) fn add_file(&mut self, path: &str, (kind, reason): (&str, &str)) -> Result<(), Error> {
-        let path = RepoPath::parse(path)?;
-        let (kind, reason) = (kind.to_owned(), reason.to_owned());
-        self.add_finding(Finding { path, line: None, place: String::new(), kind, reason, candidates: Vec::new() });
+        self.add_finding(of_file(RepoPath::parse(path)?, None, kind, reason.to_owned()));
+        Ok(())
+    }
+
+    /// Adds files, which no engine may overrule.
+    pub(super) fn add_files(&mut self, paths: Vec<RepoPath>, what: (&str, &str)) -> Result<(), Error> {
+        paths.iter().try_for_each(|path| self.add_file(path, what))
+    }
+
+    /// Adds places of the name that no engine may overrule.
+    pub(super) fn add_tokens<'p>(&mut self, tokens: impl Iterator<Item = (&'p Page, &'p Token)>, what: (&str, &str)) {
+        tokens.for_each(|(page, token)| self.add_lasting(page, token.range.start, what));
+    }
+
+    /// Adds a place of a file that need not hold the name.
+    pub(super) fn add_place(
+        &mut self,
+        world: &World<'_>,
+        (path, at): (&str, usize),
+        what: (&str, &str),
+    ) -> Result<(), Error> {
+        match world.page(path) {
+            Some(page) => self.add_lasting(page, at, what),
+            None => self.add_file(path, what)?,
+        }
         Ok(())
     }
 

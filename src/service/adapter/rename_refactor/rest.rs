@@ -10,18 +10,15 @@ use super::{
     page::{Family, Page},
     places::End,
     refusal::{Refusal, TAKEN, UNKNOWN},
-    world::World,
+    world::{Source, World},
 };
-use base::{error::Error, language::Language, path::RepoPath};
-use format::{
-    code::tree,
-    name::{
-        built,
-        facts::{Export, Facts, Form, Group, Kind, Meaning, Origin, Reach, SEVERAL_WAYS},
-        script,
-        token::{Class, Token},
-        value, word,
-    },
+use base::{error::Error, path::RepoPath};
+use format::name::{
+    built,
+    facts::{Export, Facts, Form, Group, Kind, Meaning, Origin, Reach, SEVERAL_WAYS},
+    script,
+    token::{Class, Token},
+    value, word,
 };
 
 const NO_DECLARATION: &str = "the module that it comes from does not declare it, so that its meaning is not certain";
@@ -213,9 +210,8 @@ impl Shared<'_, '_> {
             return Ok(known);
         }
         let change = self.world.change;
-        let read = self.world.map_files(Family::Script, &|path: &RepoPath, bytes: &[u8]| {
-            let text = std::str::from_utf8(bytes).ok().filter(|text| may_hold(text));
-            Ok(text.and_then(|text| script::facts(path, text, change, &[]).ok()))
+        let read = self.world.map_files(Family::Script, &|file| {
+            Ok(if may_hold(file.text) { script::facts(file.path, file.text, change, &[]).ok() } else { None })
         })?;
         Ok(self.values.get_or_init(|| read.into_iter().filter_map(|(path, facts)| Some((path, facts?))).collect()))
     }
@@ -235,14 +231,13 @@ impl Shared<'_, '_> {
         let is_stem = |word: &&str| stems.contains(word);
         let paths = self.module_paths()?;
         let packages: BTreeSet<&str> = self.homes.iter().flat_map(|home| folder(home).split('/')).collect();
-        let read = world.map_files(Family::Python, &|_: &RepoPath, bytes: &[u8]| {
-            let Ok(text) = std::str::from_utf8(bytes) else { return Ok(Loads::default()) };
+        let read = world.map_files(Family::Python, &|file| {
+            let text = file.text;
             let (any, is_named) = (loads_any(text), is_named(text, &is_stem));
             let is_path = paths.iter().any(|path| text.contains(path));
             let mut loads = Loads { modules: Vec::new(), any, is_named, is_path };
             if stems.iter().chain(&packages).any(|name| !name.is_empty() && text.contains(name)) {
-                let tree = tree::parse(Language::Python, text, &|| world.deadline.check(world.ctx))?;
-                loads.modules = value::modules(&tree, text);
+                loads.modules = value::modules(&file.tree()?, text);
             }
             Ok(loads)
         })?;
@@ -295,8 +290,7 @@ impl Shared<'_, '_> {
                 refusal.add_lasting(home, 0, (TAKEN, "its package has a module of the new name"));
             }
         }
-        let read = self.world.map_files(Family::Python, &|_: &RepoPath, bytes: &[u8]| {
-            let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let read = self.world.map_files(Family::Python, &|Source { text, .. }| {
             let mut named = names.iter().filter(|name| text.contains(name.as_str())).peekable();
             let is_replaced = text.contains("sys.modules") && named.peek().is_some();
             Ok((is_replaced, named.any(|name| name.contains(".py"))))
@@ -308,11 +302,8 @@ impl Shared<'_, '_> {
             let page = self.world.page(&path).filter(|_| is_read);
             let strings = page.into_iter().flat_map(|page| page.tokens.iter().map(move |token| (page, token)));
             for (page, token) in strings.filter(|(_, token)| token.class == Class::Strings) {
-                refusal.add_text(
-                    page,
-                    token.range.start,
-                    "a string contains it in a file that names the declaring file",
-                );
+                let what = "a string contains it in a file that names the declaring file";
+                refusal.add_text(page, token.range.start, what);
             }
         }
         Ok(())
@@ -489,7 +480,6 @@ fn is_common(text: &str) -> bool {
 }
 
 /// The modules of Python that a file uses as values.
-#[derive(Default)]
 struct Loads {
     modules: Vec<String>,
     /// True if it loads modules by names that are not string literals.

@@ -109,12 +109,9 @@ impl Search<'_, '_> {
         }
         reflect::read_back(world, (page, group), &mut self.refusal)?;
         if page.family() == Family::Python {
-            for path in lookup::spelled(world)? {
-                self.refusal.add_file(&path, (UNKNOWN, SPELLED))?;
-            }
-            for path in lookup::reading(world, page, "f_locals")? {
-                self.refusal.add_file(&path, (UNKNOWN, "it reads the variables of its callers"))?;
-            }
+            self.refusal.add_files(lookup::spelled(world)?, (UNKNOWN, SPELLED))?;
+            let reading = lookup::reading(world, page, "f_locals")?;
+            self.refusal.add_files(reading, (UNKNOWN, "it reads the variables of its callers"))?;
         }
         if page.family() == Family::Script {
             script::judge(world, (page, group), (&self.places, &BTreeSet::new()), &mut self.refusal)?;
@@ -186,20 +183,16 @@ impl Search<'_, '_> {
     fn named(&mut self, home: (&Page, &Group), shared: &Shared<'_, '_>) -> Result<(), Error> {
         let world = self.world;
         let has_texts = |page: &Page| lookup::texts(page, Sought::InData).next().is_some();
-        let has_texts = world.pages()?.filter(|page| page.family() == Family::Python).any(has_texts);
+        let has_texts = world.of_family(Family::Python)?.any(has_texts);
         let is_sought = has_texts && (lookup::may_look_up(world, home)? || shared.is_passed_on(Family::Python)?);
         self.texts(home.0, if is_sought { Sought::InData } else { Sought::InCode })?;
-        for path in lookup::building(world, Family::Python, &BTreeSet::from([world.change.from.to_owned()]))? {
-            self.refusal.add_file(&path, (UNKNOWN, lookup::BUILT))?;
-        }
+        let building = lookup::building(world, Family::Python, &BTreeSet::from([world.change.from.to_owned()]))?;
+        self.refusal.add_files(building, (UNKNOWN, lookup::BUILT))?;
         lookup::chosen(world, &mut self.refusal)?;
-        for path in lookup::spelled(world)? {
-            self.refusal.add_file(&path, (UNKNOWN, SPELLED))?;
-        }
-        for path in lookup::running(world, home.0, &self.places)? {
-            self.refusal
-                .add_file(&path, (UNKNOWN, "it reads names that modules export, or runs the file by its path"))?;
-        }
+        self.refusal.add_files(lookup::spelled(world)?, (UNKNOWN, SPELLED))?;
+        let running = lookup::running(world, home.0, &self.places)?;
+        let what = (UNKNOWN, "it reads names that modules export, or runs the file by its path");
+        self.refusal.add_files(running, what)?;
         shared.of_modules(home.0, &mut self.refusal)
     }
 
@@ -238,7 +231,7 @@ impl Search<'_, '_> {
         loop {
             let before = homes.len();
             // A file may name what it declares by its own module.
-            for page in world.pages()?.filter(|page| page.family() == family) {
+            for page in world.of_family(family)? {
                 self.other(page, (home, group), &mut homes)?;
             }
             self.passed_on(family, &mut homes)?;
@@ -255,7 +248,7 @@ impl Search<'_, '_> {
             Family::Script => script::judge(world, (home, group), (&self.places, &homes), &mut self.refusal)?,
             Family::Go | Family::Java | Family::Rust | Family::Other(_) => {}
         }
-        for page in world.pages()?.filter(|page| page.family() == family) {
+        for page in world.of_family(family)? {
             let renamed = self.places.code.get(page.path.as_str());
             let is_renamed = |at: usize| renamed.is_some_and(|renamed| renamed.contains_key(&at));
             shared.judge(page, is_renamed, &mut self.refusal)?;

@@ -9,7 +9,7 @@ use super::{
     places::{End, Places},
     reflect::holds,
     refusal::{MEANING, Refusal, TAKEN, UNKNOWN},
-    world::World,
+    world::{Source, World},
 };
 use base::{error::Error, path::RepoPath};
 use format::name::{
@@ -68,8 +68,7 @@ fn markup(
     refusal: &mut Refusal,
 ) -> Result<(), Error> {
     let names = [world.change.from, world.change.to];
-    let read = world.map_files(Family::Script, &|path: &RepoPath, bytes: &[u8]| {
-        let text = std::str::from_utf8(bytes).unwrap_or_default();
+    let read = world.map_files(Family::Script, &|Source { path, text, .. }| {
         Ok((is_markup(path, text), names.map(|name| called(text, name))))
     })?;
     if !read.iter().any(|(_, (has_markup, _))| *has_markup) {
@@ -126,7 +125,7 @@ fn blocks(
     (places, homes): (&Places, &BTreeSet<String>),
     refusal: &mut Refusal,
 ) -> Result<(), Error> {
-    for page in world.pages()?.filter(|page| page.family() == Family::Script) {
+    for page in world.of_family(Family::Script)? {
         let Ok(facts) = &page.facts else { continue };
         for crossing in &facts.crossings {
             let is_renamed = places.code.get(page.path.as_str()).is_some_and(|code| code.contains_key(&crossing.at));
@@ -192,7 +191,7 @@ fn globals(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refu
 
 /// Refuses names in files that run program texts, and parameters whose JSDoc types TypeScript checks.
 fn texts(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refusal) -> Result<(), Error> {
-    for page in world.pages()?.filter(|page| page.family() == Family::Script) {
+    for page in world.of_family(Family::Script)? {
         if RUNNING.iter().any(|word| page.text.contains(word)) {
             let what = (UNKNOWN, "its file has the name, and runs texts with names of their own");
             refusal.add_lasting(page, page.tokens.first().map_or(0, |token| token.range.start), what);
@@ -214,35 +213,22 @@ fn texts(world: &World<'_>, (home, group): (&Page, &Group), refusal: &mut Refusa
 
 /// Refuses members of a global namespace that a declaration file declares with `export as namespace`.
 fn of_namespace(world: &World<'_>, refusal: &mut Refusal) -> Result<(), Error> {
-    let read = world.map_files(Family::Script, &|_: &RepoPath, bytes: &[u8]| {
-        let text = std::str::from_utf8(bytes).unwrap_or_default();
-        let names = text.split("export as namespace ").skip(1);
-        Ok(names
-            .map(|rest| rest.split(|c| !word::continues(c)).next().unwrap_or_default().to_owned())
-            .collect::<Vec<_>>())
+    let first = |rest: &str| rest.split(|c| !word::continues(c)).next().unwrap_or_default().to_owned();
+    let read = world.map_files(Family::Script, &|file| {
+        Ok(file.text.split("export as namespace ").skip(1).map(first).collect::<Vec<_>>())
     })?;
     let names: BTreeSet<String> = read.into_iter().flat_map(|(_, names)| names).collect();
-    for page in world.pages()?.filter(|page| !names.is_empty() && page.family() == Family::Script) {
-        let is_member = |token: &&Token| {
-            let before = page.text[..token.range.start].strip_suffix('.').unwrap_or_default();
-            names.contains(&before[before.trim_end_matches(word::continues).len()..])
-        };
-        for token in page.tokens.iter().filter(is_member) {
-            refusal.add_lasting(
-                page,
-                token.range.start,
-                (UNKNOWN, "it is a member of a namespace that a declaration file exports"),
-            );
-        }
-    }
+    let is_member = |(page, token): &(&Page, &Token)| {
+        let before = page.text[..token.range.start].strip_suffix('.').unwrap_or_default();
+        names.contains(&before[before.trim_end_matches(word::continues).len()..])
+    };
+    let members = world.tokens(Family::Script)?.filter(|of| !names.is_empty() && is_member(of));
+    refusal.add_tokens(members, (UNKNOWN, "it is a member of a namespace that a declaration file exports"));
     Ok(())
 }
 
 /// True if code runs the texts of files.
 fn runs(world: &World<'_>) -> Result<bool, Error> {
-    let evaluates = world.map_files(Family::Script, &|_: &RepoPath, bytes: &[u8]| {
-        let has = |part: &str| memchr::memmem::find(bytes, part.as_bytes()).is_some();
-        Ok(has("eval") && has("readFile"))
-    })?;
-    Ok(evaluates.into_iter().any(|(_, evaluates)| evaluates) || holds(world, Family::Script, RUNNING)?)
+    let evaluates = |file: &Source<'_>| Ok(file.text.contains("eval") && file.text.contains("readFile"));
+    Ok(!world.files(Family::Script, &evaluates)?.is_empty() || holds(world, Family::Script, RUNNING)?)
 }

@@ -1,6 +1,7 @@
 //! All files that may name a thing: those of the target, and the others of the workspace, which are read when they are needed.
 
 use std::{
+    borrow::Cow,
     cell::{OnceCell, RefCell},
     collections::{BTreeMap, BTreeSet},
     rc::Rc,
@@ -17,13 +18,14 @@ use crate::{
     deadline::Deadline,
     survey::{Whole, whole},
 };
-use base::{error::Error, language::Language, path::RepoPath};
+use base::{error::Error, language::Language, path::RepoPath, pulse::Pulse};
 use format::{
-    code::tree,
+    code::tree::{self, Tree},
     name::{
         facts::Facts,
         outline::{Outline, outline},
         script::{self, Change},
+        token::Token,
         tree as names,
         word::Word,
     },
@@ -42,8 +44,26 @@ type Sources = Vec<(RepoPath, Option<Vec<u8>>)>;
 /// The modules of Rust files, by their paths.
 pub(super) type Outlines = BTreeMap<String, Rc<Outline>>;
 
-/// Makes something of the path and the bytes of a file.
-type Make<'m, T> = &'m (dyn Fn(&RepoPath, &[u8]) -> Result<T, Error> + Sync);
+/// A file of a family, of which a question is asked.
+pub(super) struct Source<'s> {
+    pub(super) path: &'s RepoPath,
+    /// Its text; bytes that are none are replaced.
+    pub(super) text: &'s str,
+    /// False if some of its bytes are no text.
+    pub(super) is_text: bool,
+    pub(super) language: Language,
+    pulse: Pulse<'s>,
+}
+
+impl Source<'_> {
+    /// Its syntax tree.
+    pub(super) fn tree(&self) -> Result<Tree, Error> {
+        tree::parse(self.language, self.text, self.pulse)
+    }
+}
+
+/// Makes something of a file.
+type Make<'m, T> = &'m (dyn Fn(&Source<'_>) -> Result<T, Error> + Sync);
 
 /// All files that may name a thing.
 pub(super) struct World<'a> {
@@ -196,19 +216,42 @@ impl<'a> World<'a> {
         Ok(self.taken.iter().chain(&self.rest()?.taken).map(String::as_str).collect())
     }
 
-    /// Reads every file of a family, and makes something of its bytes.
+    /// The syntax tree of a text.
+    pub(super) fn tree(&self, language: Language, text: &str) -> Result<Tree, Error> {
+        tree::parse(language, text, &|| self.deadline.check(self.ctx))
+    }
+
+    /// Reads every file of a family, and makes something of it.
     pub(super) fn map_files<T: Send>(&self, family: Family, make: Make<'_, T>) -> Result<Vec<(RepoPath, T)>, Error> {
         let sources = self.sources(family)?;
         let (ctx, deadline) = (self.ctx, self.deadline);
+        let pulse = || deadline.check(ctx);
         let made = workspace::parallel_map_with(ctx.threads, &sources, Vec::new, |buffer, (path, kept)| {
-            deadline.check(ctx)?;
-            match kept {
-                Some(kept) => make(path, kept),
-                None => make(path, bytes_of(ctx, path, buffer)),
-            }
+            pulse()?;
+            let bytes = kept.as_ref().map_or_else(|| bytes_of(ctx, path, buffer), Vec::as_slice);
+            let text = String::from_utf8_lossy(bytes);
+            let is_text = matches!(text, Cow::Borrowed(_));
+            let language = Language::of_path(path).unwrap_or(Language::TypeScript);
+            make(&Source { path, text: &text, is_text, language, pulse: &pulse })
         });
         let made = made.into_iter().collect::<Result<Vec<T>, Error>>()?;
         Ok(sources.iter().map(|(path, _)| path.clone()).zip(made).collect())
+    }
+
+    /// The files of a family for which a test holds.
+    pub(super) fn files(&self, family: Family, test: Make<'_, bool>) -> Result<Vec<RepoPath>, Error> {
+        let read = self.map_files(family, test)?.into_iter();
+        Ok(read.filter(|(_, holds)| *holds).map(|(path, _)| path).collect())
+    }
+
+    /// The files of a family that hold the name.
+    pub(super) fn of_family(&self, family: Family) -> Result<impl Iterator<Item = &Page>, Error> {
+        Ok(self.pages()?.filter(move |page| page.family() == family))
+    }
+
+    /// The places of the name in the files of a family.
+    pub(super) fn tokens(&self, family: Family) -> Result<impl Iterator<Item = (&Page, &Token)>, Error> {
+        Ok(self.of_family(family)?.flat_map(|page| page.tokens.iter().map(move |token| (page, token))))
     }
 
     /// The files of a family, which many questions are asked about. Those of one family are kept, as far as there is room.
@@ -281,7 +324,7 @@ impl<'a> World<'a> {
         if Family::of(language) == Family::Script {
             return script::facts(path, &text, change, &[]).ok();
         }
-        let tree = tree::parse(language, &text, &|| self.deadline.check(self.ctx)).ok()?;
+        let tree = self.tree(language, &text).ok()?;
         names::facts(language, &tree, &text, change).filter(|_| tree::error_lines(&tree).is_empty())
     }
 
@@ -290,11 +333,7 @@ impl<'a> World<'a> {
         if let Some(outlines) = self.outlines.get() {
             return Ok(outlines);
         }
-        let read = self.map_files(Family::Rust, &|_: &RepoPath, bytes: &[u8]| {
-            let text = std::str::from_utf8(bytes).unwrap_or_default();
-            let tree = tree::parse(Language::Rust, text, &|| self.deadline.check(self.ctx))?;
-            Ok(outline(&tree, text))
-        })?;
+        let read = self.map_files(Family::Rust, &|file| Ok(outline(&file.tree()?, file.text)))?;
         let outlines = read.into_iter().map(|(path, outline)| (path.to_string(), Rc::new(outline))).collect();
         Ok(self.outlines.get_or_init(|| outlines))
     }
@@ -309,8 +348,7 @@ impl<'a> World<'a> {
         let mut outlines = Outlines::new();
         for path in places.code.keys() {
             let text = self.text(path).unwrap_or_default();
-            let tree = tree::parse(Language::Rust, &text, &|| self.deadline.check(self.ctx))?;
-            outlines.insert(path.clone(), Rc::new(outline(&tree, &text)));
+            outlines.insert(path.clone(), Rc::new(outline(&self.tree(Language::Rust, &text)?, &text)));
         }
         Ok(outlines)
     }
