@@ -180,6 +180,13 @@ pub struct Group {
     pub obstacle: Option<Obstacle>,
 }
 
+impl Group {
+    /// True if a place is one of its own.
+    pub fn has(&self, at: usize) -> bool {
+        self.sites.iter().any(|site| site.range.start == at)
+    }
+}
+
 /// The meaning of a place that belongs to no binding of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meaning {
@@ -275,4 +282,11 @@ pub struct Facts {
     pub macros: BTreeSet<String>,
     /// A place at which the file binds or uses the new name without a receiver.
     pub taken: Option<usize>,
+}
+
+impl Facts {
+    /// True if other files may import a binding.
+    pub fn has_exported(&self) -> bool {
+        self.groups.iter().any(|group| group.reach == Reach::Exported)
+    }
 }

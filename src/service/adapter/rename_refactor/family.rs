@@ -109,10 +109,7 @@ impl Classes {
 
     /// The classes of which a declaration is renamed.
     fn renamed(&self, places: &Places) -> BTreeSet<usize> {
-        let is_renamed = |node: &Node| {
-            let sites = places.code.get(node.path.as_str());
-            node.class.members.iter().any(|place| sites.is_some_and(|sites| sites.contains_key(&place.start)))
-        };
+        let is_renamed = |node: &Node| node.class.members.iter().any(|place| places.has(&node.path, place.start));
         (0..self.nodes.len()).filter(|at| is_renamed(&self.nodes[*at])).collect()
     }
 
@@ -136,10 +133,8 @@ impl Classes {
         let mut left = Vec::new();
         for at in self.related(places) {
             let node = &self.nodes[at];
-            let sites = places.code.get(node.path.as_str());
-            let stays = |at: &usize| sites.is_none_or(|sites| !sites.contains_key(at));
             let members = node.class.members.iter().map(|place| place.start);
-            left.extend(members.filter(stays).map(|at| (node.path.clone(), at)));
+            left.extend(members.filter(|at| !places.has(&node.path, *at)).map(|at| (node.path.clone(), at)));
         }
         left
     }

@@ -1,5 +1,7 @@
 //! The places of a name that edits change, with the text that each of them gets.
 
+use std::ops::Range;
+
 use format::name::{facts::Form, token::Token};
 use system::language_server::Edit;
 
@@ -19,6 +21,23 @@ fn texts(names: (&str, &str)) -> Vec<(Option<Form>, String)> {
     let forms = [Form::Import, Form::ExportedAs, Form::Member, Form::Key, Form::Plain];
     let known = forms.into_iter().map(|form| (Some(form), text(form, names)));
     known.chain([(None, names.0.to_owned())]).collect()
+}
+
+/// Places after and before an edit of their text, in order.
+pub(super) type Moved = Vec<(Range<usize>, Range<usize>)>;
+
+/// A text with other texts at some places, in order, and these places.
+pub(super) fn written<'e>(text: &str, edits: impl Iterator<Item = (&'e Range<usize>, String)>) -> (String, Moved) {
+    let (mut new, mut moved, mut at) = (String::with_capacity(text.len()), Vec::new(), 0);
+    for (range, edit) in edits {
+        new.push_str(&text[at..range.start]);
+        let begin = new.len();
+        new.push_str(&edit);
+        moved.push((begin..new.len(), range.clone()));
+        at = range.end;
+    }
+    new.push_str(&text[at..]);
+    (new, moved)
 }
 
 /// The changed places of the tokens of a name, in order. The error is a byte at which the edits change something else.

@@ -1,6 +1,9 @@
 //! Names of Rust: the thing that each place means by the modules of its crate, and the comparison of these before and after.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use super::{
     crates::{Crates, Found},
@@ -22,7 +25,6 @@ use format::{
         word::Word,
     },
 };
-use std::rc::Rc;
 
 /// Meanings that are in doubt.
 const UNCERTAIN: [Found; 2] = [Found::MayBeUnknown, Found::Unknown];
@@ -102,9 +104,8 @@ pub(super) fn judge(
                 Label::Things(_) | Label::Local(_) | Label::Member | Label::Unclear(_) => {}
             }
         }
-        let renamed = places.code.get(page.path.as_str());
-        let is_renamed = |group: &&Group| renamed.is_some_and(|renamed| renamed.contains_key(&group.declared));
-        for obstacle in facts.groups.iter().filter(is_renamed).filter_map(|group| group.obstacle.as_ref()) {
+        let renamed = facts.groups.iter().filter(|group| places.has(&page.path, group.declared));
+        for obstacle in renamed.filter_map(|group| group.obstacle.as_ref()) {
             refusal.add_obstacle(page, obstacle);
         }
     }
@@ -219,10 +220,8 @@ pub(super) fn read_again(world: &World<'_>, places: &Places, refusal: &mut Refus
 /// A changed text, with the places before.
 struct Text {
     text: String,
-    /// The begin and the end of each renamed place after, and its begin before.
-    moved: Vec<(usize, usize, usize)>,
-    /// The bytes by which the rest of the text moved, from each place on.
-    lengths: Vec<(usize, isize)>,
+    /// The renamed places after and before.
+    moved: forms::Moved,
 }
 
 impl Text {
@@ -242,32 +241,18 @@ impl Reading {
     /// Reads a file with its renamed places.
     fn read(&mut self, world: &World<'_>, path: &str, places: &Places) -> Result<(), Error> {
         let Some(before) = world.text(path) else { return Ok(()) };
-        let (mut text, mut moved, mut lengths) = (String::new(), Vec::new(), Vec::new());
-        let mut at = 0;
-        for (range, form) in places.code[path].values() {
-            text.push_str(&before[at..range.start]);
-            let new = forms::text(*form, (world.change.from, world.change.to));
-            moved.push((text.len(), text.len() + new.len(), range.start));
-            text.push_str(&new);
-            at = range.end;
-            lengths
-                .push((text.len(), isize::try_from(range.end).unwrap_or(0) - isize::try_from(text.len()).unwrap_or(0)));
-        }
-        text.push_str(&before[at..]);
+        let edits = places.code[path].values().map(|(range, form)| (range, forms::text(*form, world.names())));
+        let (text, moved) = forms::written(&before, edits);
         let outline = outline(&world.tree(Language::Rust, &text)?, &text);
         self.outlines.insert(path.to_owned(), Rc::new(outline));
-        self.texts.insert(path.to_owned(), Text { text, moved, lengths });
+        self.texts.insert(path.to_owned(), Text { text, moved });
         Ok(())
     }
 
     /// The place before a rename of a place after it.
     fn before(&self, path: &str, at: usize) -> usize {
-        let Some(text) = self.texts.get(path) else { return at };
-        if let Some((_, _, before)) = text.moved.iter().find(|(begin, end, _)| (*begin..*end).contains(&at)) {
-            return *before;
-        }
-        let length = text.lengths.iter().rev().find(|(from, _)| *from <= at).map_or(0, |(_, length)| *length);
-        at.saturating_add_signed(length)
+        let moved = self.texts.get(path).and_then(|text| text.moved.iter().rev().find(|(after, _)| after.start <= at));
+        moved.map_or(at, |(after, before)| if at < after.end { before.start } else { before.end + at - after.end })
     }
 
     /// A meaning, by places before.

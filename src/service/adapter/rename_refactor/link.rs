@@ -33,6 +33,11 @@ pub(super) fn follow(world: &World<'_>, from: &str, origin: &Origin) -> Result<E
     }
 }
 
+/// The file that a whole module is.
+pub(super) fn module(world: &World<'_>, from: &str, module: &str) -> Result<End, Error> {
+    follow(world, from, &Origin { module: module.to_owned(), name: String::new() })
+}
+
 /// The file that exports a name, from the one that a module's name leads to.
 pub(super) fn exported(world: &World<'_>, end: End, name: &str) -> Result<End, Error> {
     let End::File(first) = end else { return Ok(end) };

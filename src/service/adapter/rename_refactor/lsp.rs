@@ -131,8 +131,7 @@ type Sites = BTreeMap<usize, (Range<usize>, Form)>;
 
 /// True if a place may get a form, by the bindings of its file; without them only the name itself.
 fn may_have(page: &Page, token: &Token, form: Form) -> bool {
-    let groups = page.facts.as_ref().map_or(&[][..], |facts| &facts.groups);
-    let mut sites = groups.iter().flat_map(|group| &group.sites);
+    let mut sites = page.group_at(token.range.start).into_iter().flat_map(|group| &group.sites);
     let own = sites.find(|site| site.range.start == token.range.start).map(|site| site.form);
     match (form, own) {
         // Whoever else uses the other name is renamed too, or refused.
@@ -164,8 +163,7 @@ impl Search<'_, '_> {
         self.world.tell(Work::AskRename, 0, 0);
         let edits = client.rename(&page.path, at, &self.params.to)?;
         self.take(&edits)?;
-        let sites = self.places.code.get(page.path.as_str());
-        if sites.and_then(|sites| sites.get(&at)).is_none() {
+        if !self.places.has(&page.path, at) {
             if self.refusal.is_empty() {
                 self.refusal.add(page, at, (UNKNOWN, "the language server does not rename this place"));
             }
@@ -196,8 +194,7 @@ impl Search<'_, '_> {
             let is_renamed = |site: &Site| sites.get(&site.range.start).is_some_and(|(_, form)| *form == Form::Plain);
             for group in groups.iter().filter(|group| group.sites.iter().any(is_renamed)) {
                 let strings = page.tokens.iter().filter(|token| token.class == Class::Strings);
-                let of_group = |token: &&Token| group.sites.iter().any(|site| site.range.start == token.range.start);
-                for token in strings.filter(of_group) {
+                for token in strings.filter(|token| group.has(token.range.start)) {
                     self.places.add(&page.path, &token.range, Form::Plain);
                 }
             }
@@ -218,7 +215,7 @@ impl Search<'_, '_> {
             client.settle()?;
             let edits = client.rename(&page.path, *at, &self.params.to)?;
             self.take(&edits)?;
-            if self.places.code.get(path.as_str()).is_none_or(|sites| !sites.contains_key(at)) {
+            if !self.places.has(path, *at) {
                 let what = (UNKNOWN, "a related class declares it, and the language server leaves it");
                 self.refusal.add(page, *at, what);
                 return Ok(());
@@ -239,9 +236,7 @@ impl Search<'_, '_> {
             Scope::Glob(_) => page.is_target,
         };
         for page in self.world.target().filter(is_one) {
-            let renamed = self.places.code.get(page.path.as_str());
-            let stays = |token: &&Token| renamed.is_none_or(|sites| !sites.contains_key(&token.range.start));
-            for token in code(page).filter(stays) {
+            for token in code(page).filter(|token| !self.places.has(&page.path, token.range.start)) {
                 let what = "several things have the name, and this is another one";
                 self.refusal.add_choice(page, token.range.start, what);
             }
@@ -287,7 +282,7 @@ impl Search<'_, '_> {
                     // Words of comments and strings are renamed as the parameters say.
                     Class::Comments => {}
                     // A type that is written as a text.
-                    Class::Strings if form == Form::Plain && group_of(page, token).is_some() => {
+                    Class::Strings if form == Form::Plain && page.group_at(token.range.start).is_some() => {
                         self.places.add(path, &token.range, form);
                     }
                     Class::Strings if self.params.strings => {}
@@ -400,9 +395,7 @@ impl Search<'_, '_> {
 
     fn check_kind(&mut self, anchor: &Page, at: usize) {
         let Some(wanted) = &self.params.kind else { return };
-        let groups = anchor.facts.as_ref().map_or(&[][..], |facts| &facts.groups);
-        let group = groups.iter().find(|group| group.sites.iter().any(|site| site.range.start == at));
-        let reason = match group.map(|group| group.kind.noun()) {
+        let reason = match anchor.group_at(at).map(|group| group.kind.noun()) {
             Some(noun) if noun == wanted => return,
             Some(noun) => format!("it is a {noun}, not a {wanted}"),
             None => format!("it is not certain to be a {wanted}"),
@@ -417,7 +410,7 @@ impl Search<'_, '_> {
         for page in self.pages.clone() {
             let chosen = self.places.code.get(page.path.as_str()).cloned().unwrap_or_default();
             let asked = |token: &&Token| match chosen.contains_key(&token.range.start) {
-                true => group_of(page, token).is_none() && token.part != Part::Declaration,
+                true => page.group_at(token.range.start).is_none() && token.part != Part::Declaration,
                 false => !is_bound(page, token, &chosen),
             };
             let tokens: Vec<&Token> = code(page).filter(asked).collect();
@@ -441,8 +434,7 @@ impl Search<'_, '_> {
         let answers = client.definitions(&places, &self.world.told(Work::AskPlaces, places.len()))?;
         for ((page, token), found) in open.into_iter().zip(answers) {
             self.define(page, token, &found);
-            let is_renamed =
-                self.places.code.get(page.path.as_str()).is_some_and(|sites| sites.contains_key(&token.range.start));
+            let is_renamed = self.places.has(&page.path, token.range.start);
             if is_renamed && page.family() == Family::Python && !is_certain(client, page, token)? {
                 let what = "the type of what has it is known in part only";
                 self.refusal.add(page, token.range.start, (UNKNOWN, what));
@@ -455,7 +447,7 @@ impl Search<'_, '_> {
     fn define(&mut self, page: &Page, token: &Token, found: &[Definition]) {
         let at = token.range.start;
         let is_same = found.iter().any(|found| self.is_renamed(found));
-        if self.places.code.get(page.path.as_str()).is_some_and(|sites| sites.contains_key(&at)) {
+        if self.places.has(&page.path, at) {
             if !found.iter().all(|found| self.is_renamed(found)) {
                 self.refusal.add(page, at, (UNKNOWN, "the language server renames it, though it means another thing"));
             }
@@ -493,8 +485,8 @@ impl Search<'_, '_> {
             homes.any(|(_, home)| page.line(*home) == page.line(*at))
         };
         let mut known = [Some(&self.places), self.certain.as_ref()].into_iter().flatten();
-        let is_place = known.any(|places| places.code.get(path.as_str()).is_some_and(|sites| sites.contains_key(at)));
-        is_place || self.world.page(path).is_some_and(|page| is_line(page) || self.is_value(page, *at))
+        known.any(|places| places.has(path, *at))
+            || self.world.page(path).is_some_and(|page| is_line(page) || self.is_value(page, *at))
     }
 
     /// True for the place of a value, such as `self`, by which a renamed member is reached.
@@ -540,7 +532,7 @@ fn is_certain(client: &mut Client<'_>, page: &Page, token: &Token) -> Result<boo
 fn is_told(page: &Page, token: &Token, found: &[Definition]) -> bool {
     let itself = Definition::Inside(page.path.clone(), token.range.start);
     let is_used = page.text[..token.range.start].trim_end().ends_with(['.', ':', '>']);
-    let is_import = group_of(page, token).is_some_and(|group| matches!(group.reach, Reach::Imported(_)));
+    let is_import = page.group_at(token.range.start).is_some_and(|group| matches!(group.reach, Reach::Imported(_)));
     let is_told = |found: &Definition| match found {
         Definition::Nowhere => false,
         found if *found == itself => !is_used && !is_import,
@@ -549,21 +541,16 @@ fn is_told(page: &Page, token: &Token, found: &[Definition]) -> bool {
     !found.is_empty() && found.iter().all(is_told)
 }
 
-fn group_of<'p>(page: &'p Page, token: &Token) -> Option<&'p Group> {
-    let groups = page.facts.as_ref().map_or(&[][..], |facts| &facts.groups);
-    groups.iter().find(|group| group.sites.iter().any(|site| site.range.start == token.range.start))
-}
-
 /// True for the second name of `import X as X`.
 fn is_passed_on(page: &Page, token: &Token) -> bool {
-    let is_import = group_of(page, token).is_some_and(|group| matches!(group.reach, Reach::Imported(_)));
+    let is_import = page.group_at(token.range.start).is_some_and(|group| matches!(group.reach, Reach::Imported(_)));
     let before = page.text[..token.range.start].trim_end().strip_suffix("as").map(str::trim_end);
     is_import && before.is_some_and(|before| before.ends_with(&page.text[token.range.clone()]))
 }
 
 /// True if a place belongs to a binding of its own file of which nothing is renamed.
 fn is_bound<T>(page: &Page, token: &Token, chosen: &BTreeMap<usize, T>) -> bool {
-    group_of(page, token).is_some_and(|group| {
+    page.group_at(token.range.start).is_some_and(|group| {
         matches!(group.reach, Reach::Local | Reach::Named(_))
             && !group.sites.iter().any(|site| chosen.contains_key(&site.range.start))
     })

@@ -65,10 +65,9 @@ fn sides(
     let mut left = Vec::new();
     for page in pages {
         let tree = world.tree(page.language, &page.text)?;
-        let sites = places.code.get(page.path.as_str());
         for token in page.tokens.iter().filter(|token| token.class == Class::Code) {
             let Some(side) = side::of(&tree, &token.range) else { continue };
-            let is_renamed = sites.is_some_and(|sites| sites.contains_key(&token.range.start));
+            let is_renamed = places.has(&page.path, token.range.start);
             if is_renamed { &mut renamed } else { &mut left }.push((*page, token.range.start, side));
         }
     }
@@ -132,14 +131,8 @@ pub(super) fn check(
     let before = client.errors(&paths, &told)?;
     for page in pages {
         let Some(sites) = places.code.get(page.path.as_str()) else { continue };
-        let mut text = String::with_capacity(page.text.len());
-        let mut at = 0;
-        for (range, form) in sites.values() {
-            text.push_str(&page.text[at..range.start]);
-            text.push_str(&forms::text(*form, world.names()));
-            at = range.end;
-        }
-        text.push_str(&page.text[at..]);
+        let edits = sites.values().map(|(range, form)| (range, forms::text(*form, world.names())));
+        let (text, _) = forms::written(&page.text, edits);
         client.change(&page.path, identifier(page), text)?;
     }
     client.settle()?;

@@ -12,7 +12,7 @@ use super::{
 };
 use base::{error::Error, language::Language, path::RepoPath};
 use format::name::{
-    facts::{Facts, Meaning, Origin, Reach},
+    facts::{Facts, Meaning},
     token::{Class, Token},
     tree::is_struct,
 };
@@ -61,10 +61,7 @@ pub(super) fn judge(world: &World<'_>, home: &Page, refusal: &mut Refusal) -> Re
         if let Some(at) = facts.taken.filter(|_| path != home.path.as_str()) {
             add(world, (path, at), OTHER_THING, refusal)?;
         }
-        let declares = |path: &str| {
-            let facts = world.facts(path, to);
-            facts.is_some_and(|facts| facts.groups.iter().any(|group| group.reach == Reach::Exported))
-        };
+        let declares = |path: &str| world.facts(path, to).is_some_and(|facts| facts.has_exported());
         if takes_home && taken.iter().any(|other| is_beside(world, other, path) && declares(other)) {
             add(world, (path, 0), OTHER_THING, refusal)?;
         }
@@ -117,8 +114,7 @@ fn is_beside(world: &World<'_>, path: &str, other: &str) -> bool {
 /// True if a file takes everything of a package for which a test holds.
 fn takes(world: &World<'_>, path: &str, facts: &Facts, test: impl Fn(&End) -> bool) -> Result<bool, Error> {
     for module in &facts.stars {
-        let origin = Origin { module: module.clone(), name: String::new() };
-        if test(&link::follow(world, path, &origin)?) {
+        if test(&link::module(world, path, module)?) {
             return Ok(true);
         }
     }

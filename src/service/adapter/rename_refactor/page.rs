@@ -5,7 +5,7 @@ use format::{
     code::tree,
     name::{
         documentation,
-        facts::Facts,
+        facts::{Facts, Group},
         script::{self, Change},
         token::{self, Class, Token},
         tree as names,
@@ -132,6 +132,16 @@ impl Page {
         let line = rest.split('\n').next()?;
         let at = line.char_indices().map(|(at, _)| at).chain([line.len()]).nth(column)?;
         Some(begin + at)
+    }
+
+    /// The binding of the file that a place belongs to.
+    pub(super) fn group_at(&self, at: usize) -> Option<&Group> {
+        self.facts.as_ref().ok()?.groups.iter().find(|group| group.has(at))
+    }
+
+    /// True if other files may import a thing of the name.
+    pub(super) fn exports(&self) -> bool {
+        self.facts.as_ref().is_ok_and(Facts::has_exported)
     }
 
     /// True if the name occurs in code.

@@ -38,6 +38,11 @@ pub(super) struct Places {
 }
 
 impl Places {
+    /// True if a place of a file is one of them.
+    pub(super) fn has(&self, path: &str, at: usize) -> bool {
+        self.code.get(path).is_some_and(|sites| sites.contains_key(&at))
+    }
+
     /// Adds a place.
     pub(super) fn add(&mut self, path: &str, range: &Range<usize>, form: Form) {
         self.code.entry(path.to_owned()).or_default().insert(range.start, (range.clone(), form));

@@ -175,8 +175,7 @@ impl Shared<'_, '_> {
         let (from, to) = (self.world.change.from, self.world.change.to);
         let stars = self.world.stars()?;
         for module in home.facts.iter().flat_map(|facts| &facts.stars) {
-            let origin = Origin { module: module.clone(), name: String::new() };
-            let taken = match link::follow(self.world, &home.path, &origin)? {
+            let taken = match link::module(self.world, &home.path, module)? {
                 End::File(file) => self.world.facts(&file, to).is_none_or(|facts| {
                     let is_top = |group: &Group| matches!(group.reach, Reach::Exported | Reach::Imported(_));
                     facts.groups.iter().any(is_top) || !facts.stars.is_empty()
@@ -245,14 +244,13 @@ impl Shared<'_, '_> {
         let mut found = has(|loads| loads.is_path) || has(|loads| loads.any) && has(|loads| loads.is_named);
         for (path, loads) in &read {
             for module in &loads.modules {
-                let origin = Origin { module: module.clone(), name: String::new() };
                 // A package has its modules as members.
                 let is_home = |file: &String| {
                     let package = file.strip_suffix("__init__.py");
                     self.homes.contains(file)
                         || package.is_some_and(|package| self.homes.iter().any(|home| home.starts_with(package)))
                 };
-                found |= matches!(link::follow(world, path, &origin)?, End::File(file) if is_home(&file));
+                found |= matches!(link::module(world, path, module)?, End::File(file) if is_home(&file));
             }
         }
         Ok(found)
@@ -338,11 +336,12 @@ impl Shared<'_, '_> {
             let End::File(file) = link::follow(self.world, &path, &origin)? else { return Ok(None) };
             if family == Family::Go {
                 let is_home = |page: &&Page| page.family() == Family::Go && folder(&page.path) == file;
-                let is_declared = self.world.pages()?.filter(is_home).any(|page| exports(page.facts.as_ref().ok()));
+                let is_declared = self.world.pages()?.filter(is_home).any(Page::exports);
                 return Ok((!is_declared).then_some(NO_DECLARATION));
             }
             let facts = self.world.facts(&file, &origin.name);
-            if exports(facts.as_deref()) || link::is_module(self.world, &path, &origin)? {
+            if facts.as_ref().is_some_and(|facts| facts.has_exported()) || link::is_module(self.world, &path, &origin)?
+            {
                 return Ok(None);
             }
             let next = facts.as_ref().and_then(|facts| {
@@ -360,8 +359,7 @@ impl Shared<'_, '_> {
     /// The reason against a file that does not declare an imported name, unless it may come from outside by a star import.
     fn of_star(&self, file: &str, facts: Option<&Facts>) -> Result<Option<&'static str>, Error> {
         for module in facts.into_iter().flat_map(|facts| &facts.stars) {
-            let star = Origin { module: module.clone(), name: String::new() };
-            if link::follow(self.world, file, &star)? == End::Elsewhere {
+            if link::module(self.world, file, module)? == End::Elsewhere {
                 return Ok(None);
             }
         }
@@ -516,8 +514,4 @@ fn may_hold(text: &str) -> bool {
 fn module_name(path: &str) -> Option<&str> {
     let stem = path.strip_suffix(".py")?;
     stem.strip_suffix("/__init__").unwrap_or(stem).rsplit('/').next()
-}
-
-fn exports(facts: Option<&Facts>) -> bool {
-    facts.is_some_and(|facts| facts.groups.iter().any(|group| group.reach == Reach::Exported))
 }

@@ -89,7 +89,8 @@ pub(super) fn rewrite(
             return Err(Error::new(Code::Internal, format!("`{path}` is no file of the target")));
         };
         edits.values().for_each(|(_, _, class)| done.renamed.add(*class));
-        let after = Some(Content::new(written(&page.text, edits), before.mode));
+        let (text, _) = forms::written(&page.text, edits.values().map(|(range, new, _)| (range, new.clone())));
+        let after = Some(Content::new(text.into_bytes(), before.mode));
         match moved.get(path) {
             None => done.changes.push(Change { path: page.path.clone(), before: Some(*before), after }),
             Some(to) => {
@@ -120,9 +121,7 @@ fn code(world: &World<'_>, places: &Places, params: &Params, done: &mut Rewritte
 
 /// Words in strings and comments: in the file of a local thing, or in all files of the target.
 fn words(world: &World<'_>, params: &Params, places: &Places, edits: &mut Edits) -> Result<(), Error> {
-    let documentation = matches!(params.comments, Comments::Above(_));
-    let all = params.comments == Comments::All(true);
-    if documentation {
+    if matches!(params.comments, Comments::Above(_)) {
         documented(world, params, places, edits)?;
     }
     for page in world.target() {
@@ -133,7 +132,7 @@ fn words(world: &World<'_>, params: &Params, places: &Places, edits: &mut Edits)
             let is_asked = match token.class {
                 Class::Code => false,
                 Class::Strings => params.strings,
-                Class::Comments => all,
+                Class::Comments => params.comments == Comments::All(true),
             };
             if is_asked {
                 let edit = (token.range.clone(), params.to.clone(), token.class);
@@ -233,16 +232,4 @@ fn imports(world: &World<'_>, params: &Params, file: &str, edits: &mut Edits) ->
         }
     }
     Ok(())
-}
-
-fn written(text: &str, edits: &BTreeMap<usize, Edit>) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut at = 0;
-    for (range, new, _) in edits.values() {
-        bytes.extend_from_slice(&text.as_bytes()[at..range.start]);
-        bytes.extend_from_slice(new.as_bytes());
-        at = range.end;
-    }
-    bytes.extend_from_slice(&text.as_bytes()[at..]);
-    bytes
 }

@@ -22,7 +22,7 @@ use super::{
 };
 use base::error::Error;
 use format::name::{
-    facts::{Facts, Form, Group, Loose, Meaning, Origin, Reach},
+    facts::{Facts, Form, Group, Loose, Meaning, Reach},
     script::OWN,
     token::Class,
 };
@@ -249,9 +249,7 @@ impl Search<'_, '_> {
             Family::Go | Family::Java | Family::Rust | Family::Other(_) => {}
         }
         for page in world.of_family(family)? {
-            let renamed = self.places.code.get(page.path.as_str());
-            let is_renamed = |at: usize| renamed.is_some_and(|renamed| renamed.contains_key(&at));
-            shared.judge(page, is_renamed, &mut self.refusal)?;
+            shared.judge(page, |at| self.places.has(&page.path, at), &mut self.refusal)?;
         }
         Ok(())
     }
@@ -272,9 +270,7 @@ impl Search<'_, '_> {
         for star in world.stars()?.into_iter().filter(is_wanted) {
             let facts = if homes.contains(star) { None } else { world.facts(star, world.change.from) };
             for module in facts.iter().flat_map(|facts| &facts.stars) {
-                let origin = Origin { module: module.clone(), name: String::new() };
-                let end = link::follow(world, star, &origin)?;
-                if matches!(end, End::File(file) if homes.contains(&file)) {
+                if matches!(link::module(world, star, module)?, End::File(file) if homes.contains(&file)) {
                     homes.insert(star.to_owned());
                 }
             }
@@ -447,9 +443,7 @@ impl Search<'_, '_> {
     /// True if a file takes everything of a module that has the thing.
     fn takes_all(&mut self, page: &Page, facts: &Facts, home: &Page, homes: &BTreeSet<String>) -> Result<bool, Error> {
         for module in &facts.stars {
-            let origin = Origin { module: module.clone(), name: String::new() };
-            let end = self.end(page, module, link::follow(self.world, &page.path, &origin)?, home);
-            match end {
+            match self.end(page, module, link::module(self.world, &page.path, module)?, home) {
                 End::File(file) if homes.contains(&file) => return Ok(true),
                 End::File(of) if page.family() == Family::Go && of == folder(&home.path) => {
                     return Ok(true);

@@ -128,7 +128,7 @@ fn blocks(
     for page in world.of_family(Family::Script)? {
         let Ok(facts) = &page.facts else { continue };
         for crossing in &facts.crossings {
-            let is_renamed = places.code.get(page.path.as_str()).is_some_and(|code| code.contains_key(&crossing.at));
+            let is_renamed = places.has(&page.path, crossing.at);
             let is_declared = match &crossing.block {
                 _ if is_renamed && crossing.is_declared => true,
                 block @ Block::Named { is_shared: true, .. } => is_renamed && is_elsewhere(world, page, block)?,

@@ -74,7 +74,7 @@ pub(super) fn at_place(world: &World<'_>, place: (&str, u64, u64)) -> Result<Opt
     let path = place.0;
     let refused = |reason: &str| refuse(page, start, (MEANING, reason), world);
     let facts = facts(world, page)?;
-    let group = facts.groups.iter().find(|group| group.sites.iter().any(|site| site.range.start == start));
+    let group = page.group_at(start);
     let is_item = page.family() == Family::Rust && group.is_none_or(|group| group.reach != Reach::Local);
     let item = if is_item { items_of(world, page, &OnceCell::new())?.remove(&start) } else { None };
     if let Some((file, declared)) = item {
@@ -115,7 +115,7 @@ fn declared_in_package(world: &World<'_>, page: &Page) -> Result<Thing, &'static
     let own = page.facts.as_ref().map_err(|reason| *reason)?.package.clone();
     let pages = world.pages().map_err(|_| "the files of its package can't be read")?;
     let homes: Vec<&Page> =
-        pages.filter(|other| is_same_package(page, other, own.as_deref()) && exports(other)).collect();
+        pages.filter(|other| is_same_package(page, other, own.as_deref()) && other.exports()).collect();
     match homes[..] {
         [home] => Ok(Thing::Shared(home.path.to_string())),
         _ => Err("its file does not declare it"),
@@ -130,16 +130,12 @@ pub(super) fn is_same_package(page: &Page, other: &Page, package: Option<&str>) 
         && (page.family() == Family::Java || folder(&page.path) == folder(&other.path))
 }
 
-fn exports(page: &Page) -> bool {
-    page.facts.as_ref().is_ok_and(|facts| facts.groups.iter().any(|group| group.reach == Reach::Exported))
-}
-
 /// The file that declares a shared thing, from the end of a way.
 fn home(world: &World<'_>, end: &str, family: Family) -> Result<String, Error> {
     if family != Family::Go {
         return Ok(end.to_owned());
     }
-    let found = world.pages()?.find(|page| page.family() == family && folder(&page.path) == end && exports(page));
+    let found = world.pages()?.find(|page| page.family() == family && folder(&page.path) == end && page.exports());
     Ok(found.map_or_else(|| end.to_owned(), |page| page.path.to_string()))
 }
 
@@ -175,7 +171,7 @@ fn imported(world: &World<'_>, page: &Page, module: &str, end: &End) -> Result<O
     if page.family() == Family::Java {
         let is_home = |other: &&Page| {
             let package = other.facts.as_ref().ok().and_then(|facts| facts.package.as_deref());
-            other.family() == Family::Java && package == Some(module) && exports(other)
+            other.family() == Family::Java && package == Some(module) && other.exports()
         };
         return Ok(world.pages()?.find(is_home).map(|page| page.path.to_string()));
     }
@@ -189,8 +185,8 @@ fn imported(world: &World<'_>, page: &Page, module: &str, end: &End) -> Result<O
             Reach::Imported(origin) => Some(origin),
             _ => None,
         });
-        if page.family() == Family::Script || facts.groups.iter().any(|group| group.reach == Reach::Exported) {
-            return Ok(exports(world.page(&file).unwrap_or(page)).then_some(file));
+        if page.family() == Family::Script || facts.has_exported() {
+            return Ok(world.page(&file).unwrap_or(page).exports().then_some(file));
         }
         let Some(origin) = next else { return Ok(None) };
         end = link::follow(world, &file, origin)?;
