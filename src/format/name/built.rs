@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tree_sitter::Node;
 
-use super::word;
+use super::{
+    node::{around, is_field, last, nodes, text_at, text_of},
+    word,
+};
 use crate::code::tree::Tree;
 use base::language::Language;
 
@@ -91,13 +94,10 @@ pub fn may_compute(text: &str) -> bool {
 
 /// True if a file of Python may compute names and look them up.
 pub fn computes(tree: &Tree, text: &str, sought: Sought<'_>) -> bool {
-    let root = tree.root();
-    let mut open = vec![root.get_inner_node()];
-    while let Some(node) = open.pop() {
-        let named = |field: &str| node.child_by_field_name(field).map_or("", |name| &text[name.byte_range()]);
-        let last = |path: &'static str| named(path).rsplit('.').next().unwrap_or_default();
-        let is_open = match node.kind() {
-            kind if CALLS.contains(&kind) && is_look_up(last("function")) => {
+    nodes(tree.root().get_inner_node()).any(|node| {
+        let named = |field: &str| text_at(node, field, text);
+        match node.kind() {
+            kind if CALLS.contains(&kind) && is_look_up(last(named("function"))) => {
                 sought.of_values && argument(node, text).is_none_or(|name| !is_literal(name))
             }
             "identifier" => reaches(node, text, sought),
@@ -109,13 +109,8 @@ pub fn computes(tree: &Tree, text: &str, sought: Sought<'_>) -> bool {
             }
             "function_definition" => HOLDING.contains(&named("name")),
             _ => false,
-        };
-        if is_open {
-            return true;
         }
-        open.extend(node.children(&mut node.walk()));
-    }
-    false
+    })
 }
 
 /// True if a name is that of a function by which code may reach names that it computes.
@@ -124,18 +119,14 @@ fn reaches(node: Node<'_>, text: &str, sought: Sought<'_>) -> bool {
     let attribute = node.parent().filter(|parent| parent.kind() == "attribute");
     let called = attribute.unwrap_or(node);
     let call = called.parent().filter(|call| CALLS.contains(&call.kind()));
-    let call = call.filter(|call| call.child_by_field_name("function").is_some_and(|own| own.id() == called.id()));
+    let call = call.filter(|call| is_field(*call, called, "function"));
     let first = call.and_then(|call| call.child_by_field_name("arguments")).and_then(|list| list.named_child(0));
     match word {
         "globals" => call.is_none_or(|call| !is_literal_key(call) && may_be_key(call, text, sought.name)),
         // A function that is a value may be called anywhere.
         _ if is_look_up(word) => sought.of_values && call.is_none(),
         // `patch.object(module, "name")` has the module as a value.
-        "patch"
-            if attribute.is_some_and(|it| it.child_by_field_name("object").is_some_and(|it| it.id() == node.id())) =>
-        {
-            sought.of_values
-        }
+        "patch" if attribute.is_some_and(|it| is_field(it, node, "object")) => sought.of_values,
         _ if LOADING.contains(&word) => !is_import(node) && first.is_none_or(|path| !is_literal(path)),
         _ if LISTING.contains(&word) => match (call, first) {
             (Some(call), _) if is_literal_key(call) => false,
@@ -171,7 +162,7 @@ fn is_import(node: Node<'_>) -> bool {
 
 /// True within a function or a class.
 fn has_scope(node: Node<'_>) -> bool {
-    std::iter::successors(node.parent(), Node::parent).any(|above| SCOPES.contains(&above.kind()))
+    around(node, |above| SCOPES.contains(&above.kind())).is_some()
 }
 
 /// True for a string without parts that are code.
@@ -202,34 +193,25 @@ pub fn may_list(text: &str) -> bool {
 /// True if a file of Python that lists names chooses some of them by a test that only one of two names passes, or by the beginning or end
 /// of the old one: code may have the rest as a key.
 pub fn chooses(tree: &Tree, text: &str, (from, to): (&str, &str)) -> bool {
-    let root = tree.root();
-    let mut open = vec![root.get_inner_node()];
-    while let Some(node) = open.pop() {
-        let is_test = match node.kind() {
-            kind if CALLS.contains(&kind) => {
-                passes(node, text, from) != passes(node, text, to) || is_affix(node, text) && passes(node, text, from)
-            }
-            // The text of a regular expression
-            "string_content" if is_pattern(&text[node.byte_range()], from) => true,
-            // `name[:3] == "on_"`
-            "string_content" => {
-                let affix = &text[node.byte_range()];
-                affix.ends_with('_') && from.starts_with(affix) != to.starts_with(affix)
-                    || affix.starts_with('_') && from.ends_with(affix) != to.ends_with(affix)
-            }
-            _ => false,
-        };
-        if is_test {
-            return true;
+    nodes(tree.root().get_inner_node()).any(|node| match node.kind() {
+        kind if CALLS.contains(&kind) => {
+            passes(node, text, from) != passes(node, text, to) || is_affix(node, text) && passes(node, text, from)
         }
-        open.extend(node.children(&mut node.walk()));
-    }
-    false
+        // The text of a regular expression
+        "string_content" if is_pattern(text_of(node, text), from) => true,
+        // `name[:3] == "on_"`
+        "string_content" => {
+            let affix = text_of(node, text);
+            affix.ends_with('_') && from.starts_with(affix) != to.starts_with(affix)
+                || affix.starts_with('_') && from.ends_with(affix) != to.ends_with(affix)
+        }
+        _ => false,
+    })
 }
 
 /// True for a test of a name's beginning or end: code may have the rest of the name as a key.
 fn is_affix(call: Node<'_>, text: &str) -> bool {
-    let method = call.child_by_field_name("function").map_or("", |function| &text[function.byte_range()]);
+    let method = text_at(call, "function", text);
     method.ends_with(".startswith") || method.ends_with(".endswith")
 }
 
@@ -243,13 +225,11 @@ fn is_pattern(text: &str, name: &str) -> bool {
 
 /// True if a call may be a test that a name passes, as `name.startswith("on_")` is.
 fn passes(call: Node<'_>, text: &str, name: &str) -> bool {
-    let of = |node: Option<Node<'_>>| node.map_or("", |node| &text[node.byte_range()]);
-    let method = of(call.child_by_field_name("function")).rsplit('.').next().unwrap_or_default();
     let affix = |fits: &dyn Fn(&str) -> bool| {
-        let mut parts = of(call.child_by_field_name("arguments")).split(['"', '\'']).skip(1).step_by(2);
+        let mut parts = text_at(call, "arguments", text).split(['"', '\'']).skip(1).step_by(2);
         parts.any(|affix| !affix.is_empty() && fits(affix))
     };
-    match method {
+    match last(text_at(call, "function", text)) {
         "endswith" => affix(&|affix| name.ends_with(affix)),
         "isupper" => name == name.to_uppercase(),
         "islower" => name == name.to_lowercase(),
@@ -260,9 +240,8 @@ fn passes(call: Node<'_>, text: &str, name: &str) -> bool {
 
 /// True if a file looks up names that it builds, and may build one of some names.
 pub fn builds(language: Language, tree: &Tree, text: &str, names: &BTreeSet<String>) -> bool {
-    let root = tree.root();
-    let (mut open, mut looked_up, mut values) = (vec![root.get_inner_node()], Vec::new(), Values::new());
-    while let Some(node) = open.pop() {
+    let (mut looked_up, mut values) = (BTreeSet::new(), Values::new());
+    for node in nodes(tree.root().get_inner_node()) {
         let sought = match (language, node.kind()) {
             (Language::Python, kind) if CALLS.contains(&kind) => argument(node, text),
             (Language::JavaScript | Language::Tsx | Language::TypeScript, "subscript_expression") => {
@@ -270,20 +249,18 @@ pub fn builds(language: Language, tree: &Tree, text: &str, names: &BTreeSet<Stri
             }
             _ => None,
         };
-        looked_up.extend(sought);
+        looked_up.extend(sought.map(|node| text_of(node, text)));
         let field = match node.kind() {
             "assignment" | "assignment_expression" | "augmented_assignment" => Some(("left", "right")),
             "variable_declarator" => Some(("name", "value")),
             _ => None,
         };
-        let of = |field: &str| node.child_by_field_name(field).map(|node| &text[node.byte_range()]);
+        let of = |field: &str| node.child_by_field_name(field).map(|node| text_of(node, text));
         if let Some((name, value)) = field.and_then(|(name, value)| Some((of(name)?, of(value)?))) {
             values.entry(name).or_default().insert(value);
         }
-        open.extend(node.children(&mut node.walk()));
     }
     let mut known = BTreeSet::new();
-    let looked_up: BTreeSet<&str> = looked_up.into_iter().map(|node| &text[node.byte_range()]).collect();
     looked_up.into_iter().any(|sought| builds_one(sought, names, &values, (&mut known, DEEPEST)))
 }
 
@@ -309,8 +286,7 @@ fn builds_one<'t>(
 
 /// The argument of a call that names a member.
 fn argument<'t>(call: Node<'t>, text: &str) -> Option<Node<'t>> {
-    let called = &text[call.child_by_field_name("function")?.byte_range()];
-    let called = called.rsplit('.').next().unwrap_or_default();
+    let called = last(text_at(call, "function", text));
     let (_, at) = LOOKING_UP.iter().find(|(name, _)| *name == called)?;
     call.child_by_field_name("arguments")?.named_child(*at)
 }

@@ -6,8 +6,7 @@ use crate::code::tree::Tree;
 
 /// The bytes of the comments above the declaration that a token belongs to.
 pub fn above(tree: &Tree, token: usize) -> Vec<Range<usize>> {
-    let root = tree.root();
-    let root = root.get_inner_node();
+    let root = tree.root().get_inner_node();
     let mut at = root.descendant_for_byte_range(token, token);
     let mut found = Vec::new();
     while let Some(node) = at {

@@ -4,7 +4,11 @@ use std::{collections::BTreeMap, ops::Range};
 
 use tree_sitter::Node;
 
-use super::word::Word;
+use super::{
+    node::{is_field, last, nodes},
+    tree::{Imported, imported},
+    word::Word,
+};
 use crate::code::tree::Tree;
 use base::language::Language;
 
@@ -42,23 +46,13 @@ const METACLASSES: &[&str] = &["ABCMeta", "EnumMeta", "EnumType", "type"];
 
 /// The classes of a file, with the places at which they declare a name.
 pub fn classes(tree: &Tree, text: &str, name: &str) -> Vec<Class> {
-    let root = tree.root();
-    let root = root.get_inner_node();
+    let root = tree.root().get_inner_node();
     let mut file = File { text, imports: BTreeMap::new(), aliases: BTreeMap::new(), classes: Vec::new() };
-    let mut nodes = vec![root];
-    let mut found = Vec::new();
-    while let Some(node) = nodes.pop() {
-        match node.kind() {
-            "class_definition" => found.push(node),
-            "import_from_statement" | "import_statement" => file.import(node),
-            "assignment" => file.alias(node),
-            _ => {}
-        }
-        nodes.extend(node.children(&mut node.walk()));
+    for Imported { local, from, path, .. } in imported(root, text) {
+        file.imports.insert(local, (from.unwrap_or(path).to_owned(), path));
     }
-    for class in &found {
-        file.class(*class);
-    }
+    nodes(root).filter(|node| node.kind() == "assignment").for_each(|node| file.alias(node));
+    nodes(root).filter(|node| node.kind() == "class_definition").for_each(|node| file.class(node));
     for place in Word::new(name).places(Language::Python, text) {
         let Some(node) = root.descendant_for_byte_range(place.start, place.end) else { continue };
         let is_name = node.byte_range() == place && node.kind() == "identifier";
@@ -104,10 +98,6 @@ fn names_definition(parent: Node<'_>, node: Node<'_>) -> bool {
     matches!(parent.kind(), "function_definition" | "class_definition") && is_field(parent, node, "name")
 }
 
-fn is_field(parent: Node<'_>, node: Node<'_>, field: &str) -> bool {
-    parent.child_by_field_name(field).is_some_and(|child| child.id() == node.id())
-}
-
 /// True for the target of an assignment.
 fn is_assigned(node: Node<'_>) -> bool {
     let mut at = node;
@@ -134,17 +124,6 @@ struct File<'s> {
 impl<'s> File<'s> {
     fn of(&self, node: Node<'_>) -> &'s str {
         self.text.get(node.byte_range()).unwrap_or_default()
-    }
-
-    fn import(&mut self, statement: Node<'_>) {
-        let module = statement.child_by_field_name("module_name").map(|module| self.of(module));
-        for name in statement.children_by_field_name("name", &mut statement.walk()) {
-            let alias = name.child_by_field_name("alias").map(|alias| self.of(alias));
-            let path = self.of(name.child_by_field_name("name").unwrap_or(name));
-            let local = alias.unwrap_or_else(|| path.split('.').next().unwrap_or_default());
-            let module = module.unwrap_or(path).to_owned();
-            self.imports.insert(local, (module, path));
-        }
     }
 
     fn alias(&mut self, assignment: Node<'_>) {
@@ -207,10 +186,6 @@ impl<'s> File<'s> {
             }
         }
     }
-}
-
-fn last(path: &str) -> &str {
-    path.rsplit('.').next().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub mod documentation;
 pub mod facts;
 pub mod kin;
 pub mod links;
+mod node;
 pub mod outline;
 mod passing;
 pub mod reserved;

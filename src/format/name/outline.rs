@@ -94,8 +94,7 @@ const ITEMS: &[&str] = &[
 
 /// The modules of a file.
 pub fn outline(tree: &Tree, text: &str) -> Outline {
-    let root = tree.root();
-    let root = root.get_inner_node();
+    let root = tree.root().get_inner_node();
     let mut outline = Outline { modules: vec![module(None, None, 0..text.len() + 1)] };
     let mut open = vec![(root, 0)];
     while let Some((node, within)) = open.pop() {

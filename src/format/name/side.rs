@@ -19,8 +19,7 @@ pub enum Side {
 
 /// The form in which a token of JavaScript or TypeScript declares a member; none if it declares none.
 pub fn of(tree: &Tree, place: &Range<usize>) -> Option<Side> {
-    let root = tree.root();
-    let root = root.get_inner_node();
+    let root = tree.root().get_inner_node();
     let node = root.descendant_for_byte_range(place.start, place.end).filter(|node| node.byte_range() == *place)?;
     let parent = node.parent()?;
     let has = |kind: &str| parent.children(&mut parent.walk()).any(|child| child.kind() == kind);
@@ -54,8 +53,7 @@ const DERIVED: &[&str] =
 
 /// True if a token of Rust declares a field or a variant from whose name a macro of another library may make data.
 pub fn is_derived(tree: &Tree, text: &str, place: &Range<usize>) -> bool {
-    let root = tree.root();
-    let root = root.get_inner_node();
+    let root = tree.root().get_inner_node();
     let Some(node) = root.descendant_for_byte_range(place.start, place.end) else { return false };
     let Some(parent) = node.parent() else { return false };
     let is_name = parent.child_by_field_name("name").is_some_and(|name| name.id() == node.id());

@@ -45,8 +45,7 @@ pub struct Token {
 
 /// The places of a name in the tree of its text, in the same order.
 pub fn tokens(tree: &Tree, places: Vec<Range<usize>>) -> Vec<Token> {
-    let root = tree.root();
-    let root = root.get_inner_node();
+    let root = tree.root().get_inner_node();
     places.into_iter().map(|range| token(&root, range)).collect()
 }
 

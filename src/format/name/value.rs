@@ -3,7 +3,8 @@
 use tree_sitter::Node;
 
 use super::{
-    tree::{imported_modules, imports},
+    node::{is_field, last, text_at, text_of},
+    tree::{Imported, imported, imported_modules},
     word::Word,
 };
 use crate::code::tree::Tree;
@@ -14,9 +15,8 @@ const CALLS: &[&str] = &["call"];
 
 /// True if code uses the name as a value: other than in its declaration, a call, an import or a type.
 pub fn escapes(tree: &Tree, text: &str, name: &str) -> bool {
-    let root = tree.root();
-    let root = root.get_inner_node();
-    nodes(root, text, name).any(|node| match node.kind() {
+    let root = tree.root().get_inner_node();
+    places(root, text, name).any(|node| match node.kind() {
         "identifier" => is_value(node, name),
         // Code looks it up by its name.
         kind => kind == "string_content" && node.utf8_text(text.as_bytes()) == Ok(name),
@@ -25,9 +25,8 @@ pub fn escapes(tree: &Tree, text: &str, name: &str) -> bool {
 
 /// True if code passes the thing of a name on as a value, by which a library may register it under its name.
 pub fn is_passed(tree: &Tree, text: &str, name: &str) -> bool {
-    let root = tree.root();
-    let root = root.get_inner_node();
-    nodes(root, text, name).any(|node| node.kind() == "identifier" && is_value(node, name) && !is_checked(node, text))
+    let root = tree.root().get_inner_node();
+    places(root, text, name).any(|node| node.kind() == "identifier" && is_value(node, name) && !is_checked(node, text))
 }
 
 /// Functions that register nothing which they get.
@@ -40,15 +39,10 @@ fn is_checked(node: Node<'_>, text: &str) -> bool {
         match parent.kind() {
             "comparison_operator" | "except_clause" | "raise_statement" | "type" | "class_definition" => return true,
             kind if CALLS.contains(&kind) => {
-                let called = parent.child_by_field_name("function").map_or("", |called| &text[called.byte_range()]);
-                return PLAIN.contains(&called.rsplit('.').next().unwrap_or_default());
+                return PLAIN.contains(&last(text_at(parent, "function", text)));
             }
             "attribute" | "argument_list" | "binary_operator" | "subscript" | "tuple" | "as_pattern" => at = parent,
-            "keyword_argument"
-                if parent.child_by_field_name("name").is_some_and(|name| &text[name.byte_range()] == "key") =>
-            {
-                return true;
-            }
+            "keyword_argument" if text_at(parent, "name", text) == "key" => return true,
             _ => return false,
         }
     }
@@ -57,9 +51,8 @@ fn is_checked(node: Node<'_>, text: &str) -> bool {
 
 /// True if a call of the name takes a dictionary of arguments, as `f(**arguments)` does.
 pub fn has_dictionary(tree: &Tree, text: &str, name: &str) -> bool {
-    let root = tree.root();
-    let root = root.get_inner_node();
-    nodes(root, text, name).any(|node| {
+    let root = tree.root().get_inner_node();
+    places(root, text, name).any(|node| {
         let path = node.parent().filter(|above| above.kind() == "attribute").unwrap_or(node);
         let call = path.parent().filter(|above| CALLS.contains(&above.kind()));
         let arguments = call.and_then(|call| call.child_by_field_name("arguments"));
@@ -69,47 +62,36 @@ pub fn has_dictionary(tree: &Tree, text: &str, name: &str) -> bool {
 }
 
 /// The innermost nodes at the places of a word.
-fn nodes<'t>(root: Node<'t>, text: &str, word: &str) -> impl Iterator<Item = Node<'t>> {
+fn places<'t>(root: Node<'t>, text: &str, word: &str) -> impl Iterator<Item = Node<'t>> {
     let places = Word::new(word).places(Language::Python, text).into_iter();
     places.filter_map(move |range| root.descendant_for_byte_range(range.start, range.end))
 }
 
 /// The imported modules that a file uses as values, as it writes them. A result may also be a name that a module declares.
 pub fn modules(tree: &Tree, text: &str) -> Vec<String> {
-    let root = tree.root();
-    let root = root.get_inner_node();
+    let root = tree.root().get_inner_node();
     let mut found = Vec::new();
-    for statement in imports(root) {
-        for name in statement.children_by_field_name("name", &mut statement.walk()) {
-            let local = name.child_by_field_name("alias").unwrap_or(name);
-            let local = local.utf8_text(text.as_bytes()).unwrap_or_default();
-            let local = local.split('.').next().unwrap_or_default();
-            for node in nodes(root, text, local).filter(|node| node.kind() == "identifier") {
-                // In `a.b.c`, the module may be any prefix.
-                let mut path = node;
-                while let Some(above) = path.parent().filter(|above| is_object(*above, path)) {
-                    path = above;
-                }
-                if is_whole(path) {
-                    let path = path.utf8_text(text.as_bytes()).unwrap_or_default();
-                    found.extend(imported_modules(root, path, text));
-                }
+    for Imported { local, .. } in imported(root, text) {
+        for node in places(root, text, local).filter(|node| node.kind() == "identifier") {
+            // In `a.b.c`, the module may be any prefix.
+            let mut path = node;
+            while let Some(above) =
+                path.parent().filter(|above| above.kind() == "attribute" && is_field(*above, path, "object"))
+            {
+                path = above;
+            }
+            if is_whole(path) {
+                found.extend(imported_modules(root, text_of(path, text), text));
             }
         }
     }
     found
 }
 
-/// True for `a` of `a.b`.
-fn is_object(attribute: Node<'_>, node: Node<'_>) -> bool {
-    attribute.kind() == "attribute"
-        && attribute.child_by_field_name("object").is_some_and(|object| object.id() == node.id())
-}
-
 /// True for a path that is neither called nor part of an import.
 fn is_whole(node: Node<'_>) -> bool {
     let Some(parent) = node.parent() else { return false };
-    let is = |field: &str| parent.child_by_field_name(field).is_some_and(|child| child.id() == node.id());
+    let is = |field: &str| is_field(parent, node, field);
     match parent.kind() {
         "attribute" | "aliased_import" | "dotted_name" => false,
         "keyword_argument" => !is("name"),
@@ -121,7 +103,7 @@ fn is_whole(node: Node<'_>) -> bool {
 fn is_value(node: Node<'_>, name: &str) -> bool {
     let mut at = node;
     while let Some(parent) = at.parent() {
-        let is = |field: &str| parent.child_by_field_name(field).is_some_and(|child| child.id() == at.id());
+        let is = |field: &str| is_field(parent, at, field);
         match parent.kind() {
             "attribute" if is("attribute") => at = parent,
             kind if CALLS.contains(&kind) => return !is("function"),

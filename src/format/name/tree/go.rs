@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::{Declaration, Role, Rules, around, is_field, root, text_of};
+use super::{Declaration, Role, Rules, around, is_field, nodes, nodes_within, root, text_at, text_of};
 use crate::{
     code::tree::Tree,
     name::{
@@ -61,22 +61,6 @@ impl Rules for Go {
         }
     }
 
-    fn shows(&self, _: Node<'_>, _: Node<'_>, _: Node<'_>) -> bool {
-        true
-    }
-
-    fn ends(&self, _: Node<'_>, _: &str) -> bool {
-        false
-    }
-
-    fn is_shallow(&self, _: &Declaration<'_>) -> bool {
-        false
-    }
-
-    fn is_function(&self, _: Node<'_>) -> bool {
-        false
-    }
-
     fn obstacle(&self, text: &str, name: &str, _: Node<'_>) -> Option<&'static str> {
         let names = |line: &str| line.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| word == name);
         let is_directive = |line: &&str| line.starts_with("//go:") || line.starts_with("//export");
@@ -85,23 +69,14 @@ impl Rules for Go {
         directives.any(names).then_some("a directive in a comment names it")
     }
 
-    fn objection(&self, _: &str, _: &str) -> Option<&'static str> {
-        None
-    }
-
     fn implied<'t>(&self, root: Node<'t>, name: &str, text: &str) -> Option<Vec<Node<'t>>> {
-        let (mut found, mut open) = (Vec::new(), Vec::new());
-        open.extend(text.contains(name).then_some(root));
-        while let Some(node) = open.pop() {
-            let is_implied = match node.kind() {
-                "return_statement" => node.named_child_count() == 0 && has_result(node, name, text),
-                "const_spec" => node.child_by_field_name("value").is_none() && repeats(node, name, text),
-                _ => false,
-            };
-            found.extend(is_implied.then_some(node));
-            open.extend(node.children(&mut node.walk()));
-        }
-        Some(found)
+        let is_implied = |node: &Node<'t>| match node.kind() {
+            "return_statement" => node.named_child_count() == 0 && has_result(*node, name, text),
+            "const_spec" => node.child_by_field_name("value").is_none() && repeats(*node, name, text),
+            _ => false,
+        };
+        let may_have = text.contains(name).then_some(root);
+        Some(may_have.into_iter().flat_map(nodes).filter(is_implied).collect())
     }
 
     fn file(&self, root: Node<'_>, text: &str) -> (Option<String>, Vec<String>) {
@@ -115,19 +90,13 @@ impl Rules for Go {
 
 /// The imports of a file: the name that each gets, and its path.
 fn imports<'s>(root: Node<'_>, text: &'s str) -> Vec<(Option<&'s str>, &'s str)> {
-    let mut found = Vec::new();
-    let mut open: Vec<Node<'_>> =
-        root.children(&mut root.walk()).filter(|node| node.kind() == "import_declaration").collect();
-    while let Some(node) = open.pop() {
-        if node.kind() == "import_spec" {
-            let name = node.child_by_field_name("name").map(|name| text_of(name, text));
-            let path = node.child_by_field_name("path").map_or("", |path| text_of(path, text));
-            found.push((name, path.trim_matches(['"', '`'])));
-        } else {
-            open.extend(node.children(&mut node.walk()));
-        }
-    }
-    found
+    let enters = |node: Node<'_>| matches!(node.kind(), "source_file" | "import_declaration" | "import_spec_list");
+    let specifications = nodes_within(root, enters).filter(|node| node.kind() == "import_spec");
+    let import = |node: Node<'_>| {
+        let name = node.child_by_field_name("name").map(|name| text_of(name, text));
+        (name, text_at(node, "path", text).trim_matches(['"', '`']))
+    };
+    specifications.map(import).collect()
 }
 
 /// A name behind a dot: that of a package, or a member.
@@ -255,15 +224,9 @@ pub fn is_struct(tree: &Tree, text: &str, name: &str) -> Option<bool> {
 
 /// The types that a file declares under a name.
 fn types<'t>(root: Node<'t>, sought: &str, text: &str) -> Vec<Node<'t>> {
-    let (mut found, mut open) = (Vec::new(), vec![root]);
-    while let Some(node) = open.pop() {
-        let named = node.child_by_field_name("name").filter(|_| matches!(node.kind(), "type_spec" | "type_alias"));
-        if named.is_some_and(|name| text_of(name, text) == sought) {
-            found.extend(node.child_by_field_name("type"));
-        }
-        open.extend(node.children(&mut node.walk()));
-    }
-    found
+    let is_type = |node: &Node<'t>| matches!(node.kind(), "type_spec" | "type_alias");
+    let named = nodes(root).filter(is_type).filter(|node| text_at(*node, "name", text) == sought);
+    named.filter_map(|node| node.child_by_field_name("type")).collect()
 }
 
 /// The method whose receiver has these parameters of its type.

@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::{Declaration, Role, Rules, around, is_field, root, text_of};
+use super::{Declaration, Role, Rules, around, is_field, root, text_at, text_of};
 use crate::name::facts::{Form, Kind, Meaning, Origin, Reach};
 
 pub(super) struct Java;
@@ -63,26 +63,6 @@ impl Rules for Java {
     fn shows(&self, scope: Node<'_>, child: Node<'_>, _: Node<'_>) -> bool {
         // The types of a method's parameters are outside of its body, but see its type parameters.
         !(matches!(scope.kind(), "method_declaration" | "constructor_declaration") && is_field(scope, child, "name"))
-    }
-
-    fn ends(&self, _: Node<'_>, _: &str) -> bool {
-        false
-    }
-
-    fn is_shallow(&self, _: &Declaration<'_>) -> bool {
-        false
-    }
-
-    fn is_function(&self, _: Node<'_>) -> bool {
-        false
-    }
-
-    fn obstacle(&self, _: &str, _: &str, _: Node<'_>) -> Option<&'static str> {
-        None
-    }
-
-    fn objection(&self, _: &str, _: &str) -> Option<&'static str> {
-        None
     }
 
     fn takes_over(&self, node: Node<'_>, scope: Node<'_>) -> Option<&'static str> {
@@ -168,7 +148,7 @@ fn class(declaration: Node<'_>) -> Role<'_> {
 fn scoped<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
     let import = around(node, |n| n.kind() == "import_declaration");
     let is_last = parent.kind() == "scoped_identifier" && is_field(parent, node, "name");
-    let module = parent.child_by_field_name("scope").map_or("", |scope| text_of(scope, text)).to_owned();
+    let module = text_at(parent, "scope", text).to_owned();
     let Some(import) = import else {
         return if is_last { Role::Member } else { Role::Refers(Form::Plain) };
     };

@@ -17,12 +17,13 @@ use std::{cell::RefCell, collections::BTreeMap, ops::Range, rc::Rc};
 use tree_sitter::Node;
 
 pub use self::go::is_struct;
-pub(super) use self::python_import::{imported_modules, imports};
+pub(super) use self::python_import::{Imported, imported, imported_modules};
 use super::{
     facts::{
         Against, By, Called, Export, Facts, Form, Group, Kind, Loose, MODULE, Meaning, Obstacle, Origin, Reach,
         SEVERAL_WAYS, Site,
     },
+    node::{around, is_field, last, nodes, nodes_within, root, text_at, text_of},
     script::Change,
     word::Word,
 };
@@ -94,14 +95,20 @@ pub trait Rules {
     /// The role of a token.
     fn role<'t>(&self, node: Node<'t>, text: &str) -> Role<'t>;
 
-    /// True if bindings of `scope` are seen from `child`, one of its own nodes, and `below`, one of the child's.
-    fn shows(&self, scope: Node<'_>, child: Node<'_>, below: Node<'_>) -> bool;
+    /// True if bindings of a scope are seen from a child, one of its own nodes, and one of the child's.
+    fn shows(&self, _scope: Node<'_>, _child: Node<'_>, _below: Node<'_>) -> bool {
+        true
+    }
 
-    /// True if a binding beyond `scope` is not seen from within.
-    fn ends(&self, scope: Node<'_>, text: &str) -> bool;
+    /// True if a binding beyond a scope is not seen from within.
+    fn ends(&self, _scope: Node<'_>) -> bool {
+        false
+    }
 
     /// True if a binding is not seen from a function within its scope.
-    fn is_shallow(&self, declaration: &Declaration<'_>) -> bool;
+    fn is_shallow(&self, _: &Declaration<'_>) -> bool {
+        false
+    }
 
     /// True if a function declares a name as global, which skips the scopes between it and the file.
     fn is_global(&self, _scope: Node<'_>, _name: &str, _text: &str) -> bool {
@@ -109,13 +116,19 @@ pub trait Rules {
     }
 
     /// True if a node is a function for the rule above.
-    fn is_function(&self, node: Node<'_>) -> bool;
+    fn is_function(&self, _: Node<'_>) -> bool {
+        false
+    }
 
     /// A reason against any renaming of a binding of that scope.
-    fn obstacle(&self, text: &str, name: &str, scope: Node<'_>) -> Option<&'static str>;
+    fn obstacle(&self, _text: &str, _name: &str, _scope: Node<'_>) -> Option<&'static str> {
+        None
+    }
 
     /// A reason against the new name at a place, by the text before it.
-    fn objection(&self, before: &str, to: &str) -> Option<&'static str>;
+    fn objection(&self, _before: &str, _to: &str) -> Option<&'static str> {
+        None
+    }
 
     /// The reason that this use may not take the new name; none if no other declaration can hide the one in `scope`.
     fn takes_over(&self, _use: Node<'_>, _scope: Node<'_>) -> Option<&'static str> {
@@ -154,7 +167,9 @@ pub trait Rules {
     }
 
     /// The package of a file, and the modules that it takes everything from.
-    fn file(&self, root: Node<'_>, text: &str) -> (Option<String>, Vec<String>);
+    fn file(&self, _root: Node<'_>, _text: &str) -> (Option<String>, Vec<String>) {
+        (None, Vec::new())
+    }
 }
 
 /// The facts of a file; none for a language without rules.
@@ -179,8 +194,7 @@ pub fn facts(language: Language, tree: &Tree, text: &str, change: Change<'_>) ->
         | Language::TypeScript
         | Language::Yaml => return None,
     };
-    let root = tree.root();
-    let root = root.get_inner_node();
+    let root = tree.root().get_inner_node();
     let of = |root: Node<'_>, text: &str| {
         let mut resolution = Resolution::new((rules, language), root, text, true);
         resolution.resolve(change.from);
@@ -400,7 +414,7 @@ impl<'s, 't> Resolution<'s, 't> {
             if let Some((at, _)) = of_scope.max_by_key(|(_, binding)| binding.declaration.seen.start) {
                 return Some(at);
             }
-            if self.rules.ends(scope, self.text) {
+            if self.rules.ends(scope) {
                 return None;
             }
             is_deep |= self.rules.is_function(scope) && self.rules.shows(scope, child, below);
@@ -450,7 +464,7 @@ impl<'s, 't> Resolution<'s, 't> {
         facts.loose = self.loose;
         facts.taken = taken;
         (facts.package, facts.stars) = self.rules.file(self.root, self.text);
-        if facts.groups.iter().any(|group| group.reach == Reach::Exported) {
+        if facts.has_exported() {
             facts.exports.insert(change.from.to_owned(), Export::Own);
         }
         facts
@@ -496,32 +510,4 @@ impl<'s, 't> Resolution<'s, 't> {
         sites.extend(Vec::into_iter(own).map(|(range, _): (Range<usize>, Called)| Site { range, form: Form::Plain }));
         declaration.reach.clone()
     }
-}
-
-/// The text of a node.
-fn text_of<'s>(node: Node<'_>, text: &'s str) -> &'s str {
-    text.get(node.byte_range()).unwrap_or_default()
-}
-
-/// True if a node is the child of its parent with that field.
-fn is_field(parent: Node<'_>, node: Node<'_>, field: &str) -> bool {
-    let mut cursor = parent.walk();
-    parent.children_by_field_name(field, &mut cursor).any(|child| child.id() == node.id())
-}
-
-/// The nearest node around this one for which the test holds.
-fn around<'t>(node: Node<'t>, is_sought: impl Fn(Node<'t>) -> bool) -> Option<Node<'t>> {
-    let mut at = node.parent();
-    while let Some(node) = at {
-        if is_sought(node) {
-            return Some(node);
-        }
-        at = node.parent();
-    }
-    None
-}
-
-/// The root of the tree of a node.
-fn root(node: Node<'_>) -> Node<'_> {
-    around(node, |node| node.parent().is_none()).unwrap_or(node)
 }

@@ -5,9 +5,9 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use super::{
-    Declaration, Role, Rules, around, is_field,
+    Declaration, Role, Rules, around, is_field, nodes_within,
     python_import::{has_statements, imported_modules, imports, imports_texts},
-    python_text, root, text_of,
+    python_text, root, text_at, text_of,
 };
 use crate::name::{
     facts::{Form, Kind, Meaning, Origin, Owner, Reach},
@@ -61,10 +61,6 @@ impl Rules for Python {
             }
             _ => true,
         }
-    }
-
-    fn ends(&self, _: Node<'_>, _: &str) -> bool {
-        false
     }
 
     fn is_shallow(&self, declaration: &Declaration<'_>) -> bool {
@@ -331,19 +327,9 @@ fn reach(scope: Node<'_>) -> Reach {
 
 /// True if a function itself, and no function within, has a statement about a name.
 fn declares(function: Node<'_>, statement: &str, name: &str, text: &str) -> bool {
-    let mut open = vec![function];
-    while let Some(node) = open.pop() {
-        for child in node.children(&mut node.walk()) {
-            if child.kind() == statement {
-                if child.children(&mut child.walk()).any(|word| text_of(word, text) == name) {
-                    return true;
-                }
-            } else if !matches!(child.kind(), "function_definition" | "class_definition" | "lambda") {
-                open.push(child);
-            }
-        }
-    }
-    false
+    let is_scope = |node: Node<'_>| matches!(node.kind(), "function_definition" | "class_definition" | "lambda");
+    let mut within = nodes_within(function, |node| node.id() == function.id() || !is_scope(node));
+    within.any(|node| node.kind() == statement && node.children(&mut node.walk()).any(|it| text_of(it, text) == name))
 }
 
 /// A member of a module, or of anything else.
@@ -383,7 +369,7 @@ fn import<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
             return Role::Member;
         }
         let own = bound(node, node, text, Kind::Import);
-        let imported = parent.child_by_field_name("name").map_or("", |name| text_of(name, text));
+        let imported = text_at(parent, "name", text);
         return match (own, module) {
             // `import X as X` passes the thing on under its own name.
             (Role::Declares(declaration), Some(module)) if imported == text_of(node, text) => {
@@ -492,25 +478,19 @@ fn passes_on(function: Node<'_>, text: &str) -> bool {
 fn has_twin(function: Node<'_>, argument: &str, text: &str) -> bool {
     let is_scope = |node: Node<'_>| matches!(node.kind(), "class_definition" | "function_definition" | "module");
     let Some(scope) = around(function, is_scope) else { return false };
-    let name = |function: Node<'_>| function.child_by_field_name("name").map_or("", |name| text_of(name, text));
+    let name = |function: Node<'_>| text_at(function, "name", text);
     let own = match name(function) {
         "__init__" | "__new__" => ["__init__", "__new__"],
         name => [name, name],
     };
-    let mut open: Vec<Node<'_>> = scope.child_by_field_name("body").into_iter().collect();
-    if scope.kind() == "module" {
-        open.push(scope);
-    }
-    while let Some(node) = open.pop() {
-        if node.kind() == "function_definition" {
-            if node.id() != function.id() && own.contains(&name(node)) && takes(node, argument, text) {
-                return true;
-            }
-        } else if node.kind() != "class_definition" && (node.kind() == "decorated_definition" || has_statements(node)) {
-            open.extend(node.children(&mut node.walk()));
-        }
-    }
-    false
+    let body = if scope.kind() == "module" { Some(scope) } else { scope.child_by_field_name("body") };
+    let enters = |node: Node<'_>| {
+        node.kind() != "function_definition" && node.kind() != "class_definition" && has_statements(node)
+    };
+    let twins = body.into_iter().flat_map(|body| nodes_within(body, enters));
+    twins
+        .filter(|node| node.kind() == "function_definition" && node.id() != function.id())
+        .any(|node| own.contains(&name(node)) && takes(node, argument, text))
 }
 
 /// True if a function has a parameter of that name, or one for all arguments.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::{around, is_field, python_import::imported_module, root, text_of};
+use super::{around, is_field, last, python_import::imported_module, root, text_at, text_of};
 use crate::name::{built, word};
 
 /// Calls that repeat the name to which their result is assigned.
@@ -111,11 +111,7 @@ fn plain(node: Node<'_>) -> Option<Node<'_>> {
 }
 
 fn called<'s>(call: Node<'_>, text: &'s str) -> &'s str {
-    call.child_by_field_name("function").map_or("", |function| text_of(function, text))
-}
-
-fn last(path: &str) -> &str {
-    path.rsplit('.').next().unwrap_or_default()
+    text_at(call, "function", text)
 }
 
 fn is_first(call: Node<'_>, string: Node<'_>) -> bool {
@@ -190,13 +186,10 @@ pub(super) fn is_data(node: Node<'_>, text: &str) -> bool {
     while let Some(parent) = at.parent().filter(|parent| parent.kind() != "block") {
         let is_name = match parent.kind() {
             "subscript" if !is_field(parent, at, "value") => {
-                let value = parent.child_by_field_name("value").map_or("", |value| text_of(value, text));
+                let value = text_at(parent, "value", text);
                 last(value) == "Annotated" || NAMESPACES.iter().any(|way| value.contains(way))
             }
-            "assignment" if is_field(parent, at, "right") => {
-                let left = parent.child_by_field_name("left").map_or("", |left| text_of(left, text));
-                last(left).starts_with("__")
-            }
+            "assignment" if is_field(parent, at, "right") => last(text_at(parent, "left", text)).starts_with("__"),
             "generic_type" => parent.named_child(0).is_some_and(|it| last(text_of(it, text)) == "Annotated"),
             kind if CALLS.contains(&kind) => {
                 let name = last(called(parent, text));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::{Declaration, Role, Rules, around, is_field, root, rust_macro, text_of};
+use super::{Declaration, Role, Rules, around, is_field, root, rust_macro, text_at, text_of};
 use crate::name::{
     facts::{Form, Kind, MODULE, Meaning, Origin, Reach},
     reserved, word,
@@ -61,7 +61,7 @@ impl Rules for Rust {
         scope.kind() != "match_arm" || !is_field(scope, child, "attribute")
     }
 
-    fn ends(&self, scope: Node<'_>, _: &str) -> bool {
+    fn ends(&self, scope: Node<'_>) -> bool {
         scope.kind() == "mod_item"
     }
 
@@ -96,10 +96,6 @@ impl Rules for Rust {
         let is_same =
             key.is_some_and(|key| key.trim_end().strip_suffix(to).is_some_and(|rest| !rest.ends_with(word::continues)));
         is_same.then_some("a field beside it has the new name, so that the short form of the field is due")
-    }
-
-    fn file(&self, _: Node<'_>, _: &str) -> (Option<String>, Vec<String>) {
-        (None, Vec::new())
     }
 }
 
@@ -180,7 +176,7 @@ fn used<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
 fn within_lists(node: Node<'_>, module: String, text: &str) -> String {
     let (mut at, mut module) = (node, module);
     while let Some(list) = around(at, |n| n.kind() == "scoped_use_list") {
-        let path = list.child_by_field_name("path").map_or("", |path| text_of(path, text));
+        let path = text_at(list, "path", text);
         module = if module.is_empty() { path.to_owned() } else { format!("{path}::{module}") };
         at = list;
     }
@@ -189,7 +185,7 @@ fn within_lists(node: Node<'_>, module: String, text: &str) -> String {
 
 /// The last name of a path.
 fn path<'t>(parent: Node<'t>, node: Node<'t>, text: &str) -> Role<'t> {
-    let module = parent.child_by_field_name("path").map_or("", |path| text_of(path, text));
+    let module = text_at(parent, "path", text);
     // A path through a type with parameters leads to a member of it.
     if module.contains('<') {
         return Role::Member;
@@ -220,8 +216,7 @@ fn pattern<'t>(node: Node<'t>, text: &str) -> Role<'t> {
                 form = Form::Member;
             }
             "field_pattern" if is_field(parent, at, "pattern") => {
-                let key = parent.child_by_field_name("name").map_or("", |key| text_of(key, text));
-                if key.is_empty() {
+                if text_at(parent, "name", text).is_empty() {
                     return refers;
                 }
             }

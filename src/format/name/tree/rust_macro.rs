@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, ops::Range};
 
 use tree_sitter::Node;
 
-use super::{around, text_of};
+use super::{around, nodes_within, text_at, text_of};
 use crate::{
     code::tree::{self, Tree},
     name::outline::{What, outline},
@@ -91,15 +91,15 @@ enum Part {
 
 /// Expands the macro calls that contain one of the names; none if no call does.
 pub(super) fn expanded(whole: &Tree, text: &str, names: [&str; 2]) -> Option<Expanded> {
-    let root = whole.root();
-    let root = root.get_inner_node();
+    let root = whole.root().get_inner_node();
     let mut own = None;
     let mut macros = BTreeSet::new();
     let (mut now, mut read): (String, Option<(Tree, Vec<usize>)>) = (text.to_owned(), None);
     for _ in 0..DEEPEST {
         let node = read.as_ref().map_or(root, |(tree, _)| tree.root().get_inner_node());
         let mut edits = Vec::new();
-        find(node, &mut |call| {
+        let enters = |node: Node<'_>| !matches!(node.kind(), "macro_definition" | "macro_invocation" | "token_tree");
+        for call in nodes_within(node, enters).filter(|node| node.kind() == "macro_invocation") {
             let name = name_of(call, &now);
             let is_named = names.iter().any(|name| text_of(call, &now).contains(name));
             if is_named
@@ -110,7 +110,7 @@ pub(super) fn expanded(whole: &Tree, text: &str, names: [&str; 2]) -> Option<Exp
                 macros.insert(name.to_owned());
                 edits.push((call.byte_range(), parts));
             }
-        });
+        }
         if edits.is_empty() {
             break;
         }
@@ -129,7 +129,7 @@ pub(super) fn expanded(whole: &Tree, text: &str, names: [&str; 2]) -> Option<Exp
 
 /// The last name of a macro, if it is one of the standard library by its path.
 fn name_of<'s>(call: Node<'_>, text: &'s str) -> &'s str {
-    let path = call.child_by_field_name("macro").map_or("", |name| text_of(name, text));
+    let path = text_at(call, "macro", text);
     let path = path.strip_prefix("::").unwrap_or(path);
     ["alloc::", "core::", "std::"].iter().find_map(|root| path.strip_prefix(root)).unwrap_or(path)
 }
@@ -149,19 +149,6 @@ pub fn defined(text: &str) -> impl Iterator<Item = &str> {
         let end = rest.find(|c: char| !(c == '_' || c.is_alphanumeric())).unwrap_or(rest.len());
         &rest[..end]
     })
-}
-
-/// Visits every call of a macro.
-fn find<'t>(node: Node<'t>, visit: &mut dyn FnMut(Node<'t>)) {
-    let mut cursor = node.walk();
-    let mut open = vec![node];
-    while let Some(node) = open.pop() {
-        match node.kind() {
-            "macro_invocation" => visit(node),
-            "macro_definition" | "token_tree" => {}
-            _ => open.extend(node.children(&mut cursor)),
-        }
-    }
 }
 
 /// Applies edits that do not overlap.
