@@ -28,6 +28,12 @@ pub(super) fn around<'t>(node: Node<'t>, is_sought: impl Fn(Node<'t>) -> bool) -
     std::iter::successors(node.parent(), Node::parent).find(|node| is_sought(*node))
 }
 
+/// The attributes and comments before a node of Rust, from the nearest on.
+pub(super) fn attributes(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    let is_before = |node: &Node<'_>| matches!(node.kind(), "attribute_item" | "block_comment" | "line_comment");
+    std::iter::successors(node.prev_sibling(), Node::prev_sibling).take_while(is_before)
+}
+
 /// The root of the tree of a node.
 pub(super) fn root(node: Node<'_>) -> Node<'_> {
     around(node, |node| node.parent().is_none()).unwrap_or(node)

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use super::node::attributes;
 use crate::code::tree::Tree;
 
 /// The files and blocks of a file's modules.
@@ -203,9 +204,7 @@ fn declare(item: Node<'_>, text: &str, of: &mut Module, inner: usize) {
 
 /// A module in another file, by the attributes before it.
 fn file(item: Node<'_>, text: &str) -> What {
-    let is_before = |node: &Node<'_>| matches!(node.kind(), "attribute_item" | "block_comment" | "line_comment");
-    let before = std::iter::successors(item.prev_sibling(), |node| node.prev_sibling()).take_while(is_before);
-    for attribute in before.filter(|node| node.kind() == "attribute_item") {
+    for attribute in attributes(item).filter(|node| node.kind() == "attribute_item") {
         let attribute = bare(attribute, text);
         if attribute.starts_with("#[path=") {
             return What::File(attribute.split('"').nth(1).map(str::to_owned));

@@ -4,6 +4,10 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use super::{
+    node::{around, attributes, is_field, text_of},
+    word,
+};
 use crate::code::tree::Tree;
 
 /// The form in which a member is declared.
@@ -23,7 +27,7 @@ pub fn of(tree: &Tree, place: &Range<usize>) -> Option<Side> {
     let node = root.descendant_for_byte_range(place.start, place.end).filter(|node| node.byte_range() == *place)?;
     let parent = node.parent()?;
     let has = |kind: &str| parent.children(&mut parent.walk()).any(|child| child.kind() == kind);
-    let is_named = |field: &str| parent.child_by_field_name(field).is_some_and(|child| child.id() == node.id());
+    let is_named = |field: &str| is_field(parent, node, field);
     let is_in = |kind: &str| parent.parent().is_some_and(|above| above.kind() == kind);
     match parent.kind() {
         "abstract_method_signature" | "public_field_definition" | "field_definition"
@@ -55,36 +59,16 @@ const DERIVED: &[&str] =
 pub fn is_derived(tree: &Tree, text: &str, place: &Range<usize>) -> bool {
     let root = tree.root().get_inner_node();
     let Some(node) = root.descendant_for_byte_range(place.start, place.end) else { return false };
-    let Some(parent) = node.parent() else { return false };
-    let is_name = parent.child_by_field_name("name").is_some_and(|name| name.id() == node.id());
-    if !is_name || !matches!(parent.kind(), "field_declaration" | "enum_variant") {
-        return false;
-    }
-    let mut at = Some(parent);
-    while let Some(node) = at {
-        if matches!(node.kind(), "struct_item" | "enum_item" | "union_item") {
-            return derives(node, text);
-        }
-        at = node.parent();
-    }
-    false
+    let is_declaring = |parent: Node<'_>| matches!(parent.kind(), "field_declaration" | "enum_variant");
+    let is_declared = node.parent().is_some_and(|above| is_declaring(above) && is_field(above, node, "name"));
+    let item = around(node, |above| matches!(above.kind(), "struct_item" | "enum_item" | "union_item"));
+    is_declared && item.is_some_and(|item| attributes(item).any(|attribute| derives(text_of(attribute, text))))
 }
 
-fn derives(item: Node<'_>, text: &str) -> bool {
-    let mut at = item.prev_sibling();
-    while let Some(node) = at.filter(|node| node.kind() == "attribute_item" || node.kind().contains("comment")) {
-        let attribute = &text[node.byte_range()];
-        let of_macro = |name: &str| !name.is_empty() && !DERIVED.contains(&name);
-        let mut names = attribute.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-        if attribute.contains("derive") && !attribute.contains("cfg_attr") && names.any(of_macro) {
-            return true;
-        }
-        if attribute.contains("cfg_attr") && attribute.contains("derive") {
-            return true;
-        }
-        at = node.prev_sibling();
-    }
-    false
+fn derives(attribute: &str) -> bool {
+    let of_macro = |name: &str| !name.is_empty() && !DERIVED.contains(&name);
+    let mut names = attribute.split(|c| !word::continues(c));
+    attribute.contains("derive") && (attribute.contains("cfg_attr") || names.any(of_macro))
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use super::{
         Against, By, Called, Export, Facts, Form, Group, Kind, Loose, MODULE, Meaning, Obstacle, Origin, Reach,
         SEVERAL_WAYS, Site,
     },
-    node::{around, is_field, last, nodes, nodes_within, root, text_at, text_of},
+    node::{around, attributes, is_field, last, nodes, nodes_within, root, text_at, text_of},
     script::Change,
     word::Word,
 };

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::{Declaration, Role, Rules, around, is_field, root, rust_macro, text_at, text_of};
+use super::{Declaration, Role, Rules, around, attributes, is_field, root, rust_macro, text_at, text_of};
 use crate::name::{
     facts::{Form, Kind, MODULE, Meaning, Origin, Reach},
     reserved, word,
@@ -131,12 +131,6 @@ fn item<'t>(item: Node<'t>, name: &str, text: &str) -> Role<'t> {
         _ => None,
     };
     Role::Declares(declaration)
-}
-
-/// The attributes and comments before a node.
-fn attributes(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
-    let is_before = |node: &Node<'_>| matches!(node.kind(), "attribute_item" | "block_comment" | "line_comment");
-    std::iter::successors(node.prev_sibling(), |node| node.prev_sibling()).take_while(is_before)
 }
 
 /// A name in a `use`.

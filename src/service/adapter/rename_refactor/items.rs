@@ -278,14 +278,7 @@ impl Reading {
 
 /// Refuses places in files that use a procedural macro of the workspace, because its output may contain any name.
 pub(super) fn expanded(world: &World<'_>, places: &Places, refusal: &mut Refusal) -> Result<(), Error> {
-    let is_manifest = |path: &&String| path.ends_with("Cargo.toml");
-    let texts = world.paths()?.iter().filter(is_manifest).filter_map(|path| world.text(path));
-    let name = |text: String| {
-        let is_macro = text.lines().any(|line| line.replace(' ', "").starts_with("proc-macro=true"));
-        let line = text.lines().find_map(|line| line.strip_prefix("name")?.trim().strip_prefix('='))?;
-        is_macro.then(|| line.trim().trim_matches('"').replace('-', "_"))
-    };
-    let macros: Vec<String> = texts.filter_map(name).collect();
+    let macros = world.manifests()?.macros();
     for page in places.code.keys().filter_map(|path| world.page(path)) {
         if macros.iter().any(|name| !Word::new(name).places(Language::Rust, &page.text).is_empty()) {
             let at = page.tokens.first().map_or(0, |token| token.range.start);

@@ -19,6 +19,8 @@ pub(super) struct Manifests {
     inherited: BTreeMap<String, String>,
     /// The root files of Rust programs that manifests name.
     programs: BTreeSet<String>,
+    /// The Rust libraries of procedural macros.
+    macros: BTreeSet<String>,
     /// The names under which Rust code imports its dependencies.
     dependencies: BTreeSet<String>,
     /// The names of packages of scripts.
@@ -108,6 +110,11 @@ impl Manifests {
         self.programs.contains(path)
     }
 
+    /// The names of the Rust libraries that have procedural macros.
+    pub(super) fn macros(&self) -> &BTreeSet<String> {
+        &self.macros
+    }
+
     /// True for a library outside the workspace.
     pub(super) fn is_foreign_library(&self, name: &str) -> bool {
         let is_standard = matches!(name, "alloc" | "core" | "proc_macro" | "std" | "test");
@@ -193,6 +200,8 @@ impl Manifests {
         let package = text("/package/name")?;
         let root = joined(folder(path), text("/lib/path").unwrap_or("src/lib.rs"));
         let name = text("/lib/name").unwrap_or(package).replace('-', "_");
+        let is_macro = ["/lib/proc-macro", "/lib/proc_macro"].iter().any(|key| manifest.pointer(key).is_some());
+        self.macros.extend(is_macro.then(|| name.clone()));
         let root = root.filter(|root| paths.contains(root));
         // Two packages of one name lie in different workspaces.
         self.crates.entry(name).and_modify(|known| *known = None).or_insert_with(|| root.clone());

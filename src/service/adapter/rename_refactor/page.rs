@@ -123,17 +123,6 @@ impl Page {
         1 + self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|byte| **byte == b'\n').count() as u64
     }
 
-    /// The byte of a line and a column in characters, both from 1; none if there is no such place.
-    pub(super) fn byte(&self, line: u64, column: u64) -> Option<usize> {
-        let line = usize::try_from(line).ok()?.checked_sub(1)?;
-        let begin: usize = self.text.split_inclusive('\n').take(line).map(str::len).sum();
-        let rest = self.text.get(begin..)?;
-        let column = usize::try_from(column).ok()?.checked_sub(1)?;
-        let line = rest.split('\n').next()?;
-        let at = line.char_indices().map(|(at, _)| at).chain([line.len()]).nth(column)?;
-        Some(begin + at)
-    }
-
     /// The binding of the file that a place belongs to.
     pub(super) fn group_at(&self, at: usize) -> Option<&Group> {
         self.facts.as_ref().ok()?.groups.iter().find(|group| group.has(at))
@@ -148,4 +137,14 @@ impl Page {
     pub(super) fn is_in_code(&self) -> bool {
         self.tokens.iter().any(|token| token.class == Class::Code)
     }
+}
+
+/// The byte of a line and a column in characters, both from 1; none if there is no such place.
+pub(super) fn byte(text: &str, line: u64, column: u64) -> Option<usize> {
+    let line = usize::try_from(line).ok()?.checked_sub(1)?;
+    let begin: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
+    let column = usize::try_from(column).ok()?.checked_sub(1)?;
+    let line = text.get(begin..)?.split('\n').next()?;
+    let at = line.char_indices().map(|(at, _)| at).chain([line.len()]).nth(column)?;
+    Some(begin + at)
 }

@@ -6,7 +6,7 @@ use super::{
     crates::Crates,
     items, link,
     manifest::folder,
-    page::{Family, Page},
+    page::{Family, Page, byte},
     places::End,
     refusal::{MEANING, Refusal, UNKNOWN, refuse},
     world::World,
@@ -56,7 +56,7 @@ pub(super) fn token<'w>(
     let Some(page) = world.page(path) else {
         return if world.is_surveyed(path) { Ok(None) } else { page(world, path).map(|_| None) };
     };
-    let at = page.byte(line, column).ok_or_else(no_token)?;
+    let at = byte(&page.text, line, column).ok_or_else(no_token)?;
     let token = page.tokens.iter().find(|token| token.range.start <= at && at < token.range.end);
     let Some(token) = token else {
         return if has_new_name(world, path, (line, column)) { Ok(None) } else { Err(no_token()) };
@@ -103,11 +103,8 @@ pub(super) fn at_place(world: &World<'_>, place: (&str, u64, u64)) -> Result<Opt
 
 /// True if the new name is at a place, so that nothing is left to do.
 fn has_new_name(world: &World<'_>, path: &str, (line, column): (u64, u64)) -> bool {
-    let Some(text) = world.text(path) else { return false };
-    let line = usize::try_from(line).ok().and_then(|line| text.lines().nth(line.checked_sub(1)?));
-    let rest =
-        line.map(|line| line.chars().skip(usize::try_from(column).map_or(0, |column| column - 1)).collect::<String>());
-    rest.is_some_and(|rest| rest.starts_with(world.change.to))
+    let text = world.text(path).unwrap_or_default();
+    byte(&text, line, column).is_some_and(|at| text[at..].starts_with(world.change.to))
 }
 
 /// The binding at the top of another file of the same package.
