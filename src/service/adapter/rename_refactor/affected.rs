@@ -48,12 +48,9 @@ fn reached(world: &World<'_>, changed: &BTreeSet<&str>) -> Result<Option<BTreeSe
         open.extend((!is_certain).then_some(path.as_str()));
         for module in modules {
             match target(world, path, module, &mut packages)? {
-                Target::Files(files) => {
-                    files.into_iter().for_each(|file| importers.entry(file).or_default().push(path))
-                }
-                Target::Nothing => {}
+                Some(files) => files.into_iter().for_each(|file| importers.entry(file).or_default().push(path)),
                 // It may be any file, and a changed one too.
-                Target::Any => open.push(path),
+                None => open.push(path),
             }
         }
     }
@@ -67,20 +64,13 @@ fn reached(world: &World<'_>, changed: &BTreeSet<&str>) -> Result<Option<BTreeSe
     Ok((!is_open).then_some(found))
 }
 
-/// The files that a module's name may lead to.
-enum Target {
-    Files(Vec<String>),
-    Nothing,
-    Any,
-}
-
-/// The file that a module specifier resolves to; `packages` caches the answers for bare specifiers.
+/// The files that a module specifier may resolve to; none if it may be any. `packages` caches the answers for bare specifiers.
 fn target<'m>(
     world: &World<'_>,
     from: &str,
     module: &'m str,
     packages: &mut BTreeMap<&'m str, bool>,
-) -> Result<Target, Error> {
+) -> Result<Option<Vec<String>>, Error> {
     let paths = world.paths()?;
     if !module.starts_with('.') {
         let is_elsewhere = match packages.get(module) {
@@ -88,19 +78,18 @@ fn target<'m>(
             None => link::script_module(world, from, module)? == End::Elsewhere,
         };
         packages.insert(module, is_elsewhere);
-        return Ok(if is_elsewhere { Target::Nothing } else { Target::Any });
+        return Ok(is_elsewhere.then(Vec::new));
     }
     // The manifest of a folder may name another file.
     let manifest = joined(folder(from), module).map(|base| format!("{base}/package.json"));
-    let End::File(file) = link::script_module(world, from, module)? else { return Ok(Target::Any) };
+    let End::File(file) = link::script_module(world, from, module)? else { return Ok(None) };
     Ok(match () {
-        () if manifest.is_none_or(|manifest| paths.contains(manifest.trim_start_matches('/'))) => Target::Any,
+        () if manifest.is_none_or(|manifest| paths.contains(manifest.trim_start_matches('/'))) => None,
         () if Family::of_path(&file) == Some(Family::Script) => {
             let mut files: Vec<String> = link::twins(paths, &file).into_iter().cloned().collect();
             files.push(file);
-            Target::Files(files)
+            Some(files)
         }
-        () if WITHOUT_TYPES.iter().any(|ending| file.ends_with(ending)) => Target::Nothing,
-        () => Target::Any,
+        () => WITHOUT_TYPES.iter().any(|ending| file.ends_with(ending)).then(Vec::new),
     })
 }

@@ -288,31 +288,19 @@ impl<'w, 'a> Crates<'w, 'a> {
         let mut found = Steps::new();
         let of_name = module.entries.iter().enumerate().filter(|(_, entry)| entry.name == name);
         for (n, entry) in of_name.filter(|(_, entry)| self.sees(from, node, entry.sight)) {
-            match &entry.what {
+            let children = || self.nodes[node].children.get(&n).into_iter().flatten();
+            found.append(&mut match &entry.what {
                 What::Use(path) if last(path) == name => {
-                    let mut steps = self.walk(node, path, trail)?;
-                    if steps.is_empty() {
-                        steps.insert(Step::Other(Found::Unknown));
-                    }
+                    let mut steps = or_unknown(self.walk(node, path, trail)?);
                     steps.remove(&Step::Circle);
-                    found.extend(steps);
+                    steps
                 }
-                What::Crate(of) if of == "self" => drop(found.insert(Step::Module(self.nodes[node].root))),
-                What::Crate(of) => {
-                    let library = self.library(of)?;
-                    let is_unknown = library.is_empty();
-                    found.extend(library);
-                    found.extend(is_unknown.then_some(Step::Other(Found::Unknown)));
-                }
-                What::Conditional => drop(found.insert(Step::Other(Found::Unknown))),
-                What::File(_) | What::Module(_) => match self.nodes[node].children.get(&n).map(Vec::as_slice) {
-                    None | Some([]) => drop(found.insert(Step::Other(Found::Unknown))),
-                    Some(children) => found.extend(children.iter().map(|child| Step::Module(*child))),
-                },
-                What::Enum(_) | What::Foreign | What::Item(_) | What::Use(_) => {
-                    found.insert(Step::Entry(node, n));
-                }
-            }
+                What::Crate(of) if of == "self" => Steps::from([Step::Module(self.nodes[node].root)]),
+                What::Crate(of) => or_unknown(self.library(of)?),
+                What::Conditional => or_unknown(Steps::new()),
+                What::File(_) | What::Module(_) => or_unknown(children().copied().map(Step::Module).collect()),
+                What::Enum(_) | What::Foreign | What::Item(_) | What::Use(_) => Steps::from([Step::Entry(node, n)]),
+            });
         }
         Ok(found)
     }
@@ -324,11 +312,7 @@ impl<'w, 'a> Crates<'w, 'a> {
             if !self.sees(from, node, *sight) {
                 continue;
             }
-            let mut steps = self.walk(node, path, trail)?;
-            if steps.is_empty() {
-                steps.insert(Step::Other(Found::Unknown));
-            }
-            for step in steps {
+            for step in or_unknown(self.walk(node, path, trail)?) {
                 match step {
                     Step::Module(of) => {
                         let inner = self.within(of, name, Some(node), trail)?;
@@ -414,15 +398,11 @@ impl<'w, 'a> Crates<'w, 'a> {
 
     /// The meaning of a name after a step of a path.
     fn step(&self, step: Step, segment: &str, trail: &mut Trail) -> Result<Steps, Error> {
-        let unknown = Step::Other(Found::Unknown);
         match step {
             Step::Circle => Ok(Steps::from([Step::Circle])),
             Step::Module(module) if segment == "super" => Ok(self.above(module)),
             Step::Module(module) if segment == "self" => Ok(Steps::from([Step::Module(module)])),
-            Step::Module(module) => {
-                let found = self.within(module, segment, None, trail)?;
-                Ok(if found.is_empty() { Steps::from([unknown]) } else { found })
-            }
+            Step::Module(module) => self.within(module, segment, None, trail).map(or_unknown),
             Step::Entry(node, entry) => match &self.entry(node, entry).what {
                 What::Use(path) => {
                     let mut found = Steps::new();
@@ -430,14 +410,19 @@ impl<'w, 'a> Crates<'w, 'a> {
                         let is_same = step == Step::Entry(node, entry);
                         found.extend(if is_same { Steps::new() } else { self.step(step, segment, trail)? });
                     }
-                    Ok(if found.is_empty() { Steps::from([unknown]) } else { found })
+                    Ok(or_unknown(found))
                 }
                 _ => Ok(Steps::from([Step::Other(Found::Outside)])),
             },
-            Step::Other(Found::Unknown | Found::MayBeUnknown) => Ok(Steps::from([unknown])),
+            Step::Other(Found::Unknown | Found::MayBeUnknown) => Ok(or_unknown(Steps::new())),
             Step::Other(_) => Ok(Steps::from([Step::Other(Found::Outside)])),
         }
     }
+}
+
+/// The steps that were found, or one to something unknown.
+fn or_unknown(found: Steps) -> Steps {
+    if found.is_empty() { Steps::from([Step::Other(Found::Unknown)]) } else { found }
 }
 
 fn last(path: &str) -> &str {

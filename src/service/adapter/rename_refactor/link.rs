@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     manifest::{folder, joined},
-    page::Family,
+    page::{Family, Page},
     places::End,
     world::World,
 };
@@ -29,7 +29,8 @@ pub(super) fn follow(world: &World<'_>, from: &str, origin: &Origin) -> Result<E
         }
         Some(Family::Python) => python_module(world, from, &origin.module),
         Some(Family::Go) => go_package(world, &origin.module),
-        Some(Family::Java | Family::Other(_) | Family::Rust) | None => Ok(End::Unknown),
+        Some(Family::Java) => java_package(world, &origin.module),
+        Some(Family::Other(_) | Family::Rust) | None => Ok(End::Unknown),
     }
 }
 
@@ -220,6 +221,13 @@ fn python_file(paths: &BTreeSet<String>, from: &str, module: &str) -> End {
         (None, _) => End::Elsewhere,
         (Some(_), Some(_)) => End::Unknown,
     }
+}
+
+/// The file by which a package of Java has the name.
+fn java_package(world: &World<'_>, package: &str) -> Result<End, Error> {
+    let is_of = |page: &&Page| page.facts.as_ref().is_ok_and(|facts| facts.package.as_deref() == Some(package));
+    let home = world.of_family(Family::Java)?.filter(is_of).find(|page| page.exports());
+    Ok(home.map_or(End::Elsewhere, |page| End::File(page.path.to_string())))
 }
 
 /// The folder of a package of Go.

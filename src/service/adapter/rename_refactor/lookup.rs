@@ -32,19 +32,10 @@ pub(super) const BUILT: &str = "it looks up names that begin or end like this on
 const LOOKING_UP: &[&str] = &["import_string(", "locate(", "patch(", "setattr("];
 
 /// The beginnings of names by which test runners find functions and classes, each with a part of the file's name.
-const COLLECTED: &[(Family, &str, &str)] = &[
-    (Family::Go, "_test.go", "Benchmark"),
-    (Family::Go, "_test.go", "Example"),
-    (Family::Go, "_test.go", "Fuzz"),
-    (Family::Go, "_test.go", "Test"),
-    (Family::Python, "", "pytest_"),
-    (Family::Python, "test", "Test"),
-    (Family::Python, "test", "load_tests"),
-    (Family::Python, "test", "setUpModule"),
-    (Family::Python, "test", "setup"),
-    (Family::Python, "test", "tearDownModule"),
-    (Family::Python, "test", "teardown"),
-    (Family::Python, "test", "test"),
+const COLLECTED: &[(Family, &str, &[&str])] = &[
+    (Family::Go, "_test.go", &["Benchmark", "Example", "Fuzz", "Test"]),
+    (Family::Python, "", &["pytest_"]),
+    (Family::Python, "test", &["Test", "load_tests", "setUpModule", "setup", "tearDownModule", "teardown", "test"]),
 ];
 
 /// The thing that a string may name, and where code may look for its name.
@@ -150,11 +141,9 @@ fn is_doctest(text: &str, word: &Token) -> bool {
 /// Refuses a new name with which a test runner would find a thing that it did not find, or the other way round.
 pub(super) fn collected(world: &World<'_>, (page, group): (&Page, &Group), refusal: &mut Refusal) {
     let file = page.path.rsplit('/').next().unwrap_or_default();
-    let found = |name: &str| {
-        COLLECTED.iter().position(|(family, of_file, prefix)| {
-            page.family() == *family && file.contains(of_file) && name.starts_with(prefix)
-        })
-    };
+    let of_file = COLLECTED.iter().filter(|(family, part, _)| page.family() == *family && file.contains(part));
+    let beginnings: Vec<&str> = of_file.flat_map(|(_, _, beginnings)| *beginnings).copied().collect();
+    let found = |name: &str| beginnings.iter().position(|beginning| name.starts_with(beginning));
     if found(world.change.from) != found(world.change.to) {
         refusal.add_lasting(page, group.declared, (UNKNOWN, "a test runner finds it by its name"));
     }

@@ -82,6 +82,31 @@ const FILES: &[&str] = &[
     "**/*.tsx",
 ];
 
+/// Counts before a change.
+const FOUND: &[(&str, &str)] = &[
+    ("occurrences_total", "Places of the old name as a whole word."),
+    ("occurrences_code", "Those in code."),
+    ("occurrences_strings", "Those in strings and in the text of markup."),
+    ("occurrences_comments", "Those in comments."),
+    ("occurrences_to_rename", "Places that the proposal renames, with names of files."),
+    ("occurrences_to_rename_code", "Those in code."),
+    ("occurrences_to_rename_strings", "Those in strings."),
+    ("occurrences_to_rename_comments", "Those in comments."),
+    ("occurrences_to_rename_files", "Files that get another name."),
+];
+
+/// Counts of a change.
+const CHANGED: &[(&str, &str)] = &[
+    ("renames", "Renamed places, with names of files."),
+    ("renames_code", "Those in code."),
+    ("renames_strings", "Those in strings."),
+    ("renames_comments", "Those in comments."),
+    ("renames_files", "Files with another name."),
+    ("rest_code", "Places of the old name in code that mean something else, or that keep it beside the new one."),
+    ("rest_strings", "Places of the old name that are left in strings."),
+    ("rest_comments", "Places of the old name that are left in comments."),
+];
+
 /// The adapter.
 #[derive(Clone, Copy, Debug)]
 pub struct RenameRefactor;
@@ -104,32 +129,8 @@ impl Adapter for RenameRefactor {
     }
 
     fn counts(&self) -> Counted<'_> {
-        let own = [
-            ("occurrences_total", "Places of the old name as a whole word."),
-            ("occurrences_code", "Those in code."),
-            ("occurrences_strings", "Those in strings and in the text of markup."),
-            ("occurrences_comments", "Those in comments."),
-            ("occurrences_to_rename", "Places that the proposal renames, with names of files."),
-            ("occurrences_to_rename_code", "Those in code."),
-            ("occurrences_to_rename_strings", "Those in strings."),
-            ("occurrences_to_rename_comments", "Those in comments."),
-            ("occurrences_to_rename_files", "Files that get another name."),
-        ];
-        let changes = vec![
-            envelope::FILES,
-            ("renames", "Renamed places, with names of files."),
-            ("renames_code", "Those in code."),
-            ("renames_strings", "Those in strings."),
-            ("renames_comments", "Those in comments."),
-            ("renames_files", "Files with another name."),
-            (
-                "rest_code",
-                "Places of the old name in code that mean something else, or that keep it beside the new one.",
-            ),
-            ("rest_strings", "Places of the old name that are left in strings."),
-            ("rest_comments", "Places of the old name that are left in comments."),
-        ];
-        Counted { baseline: [&envelope::SURVEYED[..], &own].concat(), changes, work: Some("occurrences_to_rename") }
+        let changes = [&[envelope::FILES], CHANGED].concat();
+        Counted { baseline: [&envelope::SURVEYED[..], FOUND].concat(), changes, work: Some("occurrences_to_rename") }
     }
 
     /// It owns no files: code belongs to every tool.

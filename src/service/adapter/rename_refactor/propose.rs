@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    absent, lexical, lsp,
+    CHANGED, FOUND, absent, lexical, lsp,
     page::{Family, Page},
     params::{Engine, Params, Scope},
     places::Places,
@@ -76,7 +76,7 @@ pub(super) fn propose(ctx: &Context<'_>, input: &Invocation, looked_at: &[&str])
 fn world<'a>(survey: &mut Survey<Found>, surroundings: (&'a Context<'a>, Change<'a>, &'a Deadline)) -> World<'a> {
     let marks = survey.files.iter().map(|file| (file.path.to_string(), file.found.marks)).collect();
     let pages = survey.files.iter_mut().filter_map(|file| file.found.page.take()).collect();
-    World::new(surroundings, pages, &marks)
+    World::new(surroundings, pages, marks)
 }
 
 /// `invalid_input` if a language of the files refuses the new name.
@@ -122,30 +122,14 @@ fn results(world: &World<'_>, done: Rewritten, places: &Places) -> Results {
     world.target().flat_map(|page| &page.tokens).for_each(|token| total.add(token.class));
     let Rewritten { renamed, kept, files, edited, changes } = done;
     let to_rename = renamed.total() + files;
-    let counts = [
-        ("occurrences_total", total.total()),
-        ("occurrences_code", total.code),
-        ("occurrences_strings", total.strings),
-        ("occurrences_comments", total.comments),
-        ("occurrences_to_rename", to_rename),
-        ("occurrences_to_rename_code", renamed.code),
-        ("occurrences_to_rename_strings", renamed.strings),
-        ("occurrences_to_rename_comments", renamed.comments),
-        ("occurrences_to_rename_files", files),
-    ];
-    let changed = [
-        ("renames", to_rename),
-        ("renames_code", renamed.code),
-        ("renames_strings", renamed.strings),
-        ("renames_comments", renamed.comments),
-        ("renames_files", files),
-        ("rest_code", total.code - renamed.code + kept),
-        ("rest_strings", total.strings - renamed.strings),
-        ("rest_comments", total.comments - renamed.comments),
-    ];
-    let counted = |counts: &[(&str, u64)]| counts.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<Counts>();
+    let of_renamed = [to_rename, renamed.code, renamed.strings, renamed.comments, files];
+    let found = [total.total(), total.code, total.strings, total.comments].into_iter().chain(of_renamed);
+    let left = [total.code - renamed.code + kept, total.strings - renamed.strings, total.comments - renamed.comments];
+    let name = |((name, _), n): (&(&str, &str), u64)| ((*name).to_owned(), n);
+    let counts: Counts = FOUND.iter().zip(found).map(name).collect();
+    let changed = CHANGED.iter().zip(of_renamed.into_iter().chain(left)).map(name).collect();
     let findings = rest(world, places, &edited);
-    Results { counts: counted(&counts), changed: counted(&changed), changes, findings, ..Results::default() }
+    Results { counts, changed, changes, findings, ..Results::default() }
 }
 
 /// The places in code that keep the old name, with the engine that told them apart, and the files that mention it.

@@ -11,7 +11,7 @@ use super::{
     manifest::folder,
     package,
     page::{Family, Page},
-    params::{Comments, Mentions, Params, Scope},
+    params::{Params, Scope},
     places::{End, Places},
     reflect,
     refusal::{MEANING, OUTSIDE, Refusal, TAKEN, UNKNOWN},
@@ -41,14 +41,8 @@ pub(super) fn choose(world: &World<'_>, params: &Params) -> Result<Option<Places
         Scope::Glob(_) => only(world, None)?,
     };
     let Some(thing) = thing else { return Ok(None) };
-    let mut search = Search {
-        world,
-        places: Places { engine: NAME, ..Places::default() },
-        refusal: Refusal::default(),
-        strings: params.strings,
-        mentions: params.mentions,
-        comments: params.comments,
-    };
+    let mut search =
+        Search { world, places: Places { engine: NAME, ..Places::default() }, refusal: Refusal::default(), params };
     match &thing {
         Thing::Own(path, declared) => search.own(path, *declared)?,
         Thing::Shared(path) => search.shared(path)?,
@@ -84,10 +78,7 @@ struct Search<'w, 'a> {
     world: &'w World<'a>,
     places: Places,
     refusal: Refusal,
-    /// True if words of strings are renamed too.
-    strings: bool,
-    mentions: Mentions,
-    comments: Comments,
+    params: &'w Params,
 }
 
 impl Search<'_, '_> {
@@ -129,7 +120,7 @@ impl Search<'_, '_> {
     /// Judges the files that no engine parses.
     fn foreign(&mut self, home: &Page, reach: &Reach, looks_up: foreign::LooksUp<'_>) -> Result<(), Error> {
         let done = (&mut self.places, &mut self.refusal);
-        foreign::judge(self.world, (home, reach, self.mentions), looks_up, done)
+        foreign::judge(self.world, (home, reach, self.params.mentions), looks_up, done)
     }
 
     /// Adds a binding. `is_linked` says that the imported thing itself is renamed.
@@ -147,7 +138,7 @@ impl Search<'_, '_> {
     /// Refuses strings that are the name, by which code may look for it.
     fn texts(&mut self, home: &Page, sought: Sought) -> Result<(), Error> {
         let world = self.world;
-        let is_kept = |page: &&Page| page.family() == Family::Python && !(self.strings && page.is_target);
+        let is_kept = |page: &&Page| page.family() == Family::Python && !(self.params.strings && page.is_target);
         for page in world.pages()?.filter(is_kept) {
             for token in lookup::texts(page, sought) {
                 let is_parameter = matches!(sought, Sought::Called | Sought::Parameter);
@@ -155,7 +146,7 @@ impl Search<'_, '_> {
                 self.refusal.add_lasting_string(page, token, is_certain);
             }
         }
-        lookup::examples(world, self.comments, &mut self.refusal)
+        lookup::examples(world, self.params.comments, &mut self.refusal)
     }
 
     /// A declaration of Rust, which has places wherever its module is known.
@@ -163,7 +154,7 @@ impl Search<'_, '_> {
         let world = self.world;
         let home = page(world, path)?;
         items::judge(world, (path, declared), (&mut self.places, &mut self.refusal))?;
-        lookup::named_by_texts(world, self.comments, &mut self.refusal)?;
+        lookup::named_by_texts(world, self.params.comments, &mut self.refusal)?;
         self.foreign(home, &Reach::Exported, &|| Ok(false))?;
         foreign::generated(world, &mut self.refusal)?;
         self.read_again()
@@ -216,7 +207,7 @@ impl Search<'_, '_> {
         match family {
             Family::Script => {
                 self.stars(home)?;
-                lookup::documented(world, self.comments, &mut self.refusal)?;
+                lookup::documented(world, self.params.comments, &mut self.refusal)?;
             }
             Family::Go => package::judge(world, home, &mut self.refusal)?,
             Family::Java => self.members(home, group)?,
@@ -329,7 +320,7 @@ impl Search<'_, '_> {
                 );
             }
             let Reach::Imported(origin) = &group.reach else { continue };
-            let end = self.end(page, &origin.module, link::follow(world, &page.path, origin)?, home.0);
+            let end = link::follow(world, &page.path, origin)?;
             if linked(self, group.declared, end) {
                 self.group(page, group, true);
                 is_home = true;
@@ -338,7 +329,7 @@ impl Search<'_, '_> {
         for loose in &facts.loose {
             let at = loose.range.start;
             if let Meaning::Through(origin, form) = &loose.meaning {
-                let end = self.end(page, &origin.module, link::follow(world, &page.path, origin)?, home.0);
+                let end = link::follow(world, &page.path, origin)?;
                 if linked(self, at, end) {
                     self.through(page, loose, (&origin.module, *form))?;
                 }
@@ -369,15 +360,6 @@ impl Search<'_, '_> {
             let what = (TAKEN, "another package uses it, which can't see the new name");
             self.refusal.add_lasting(page, at, what);
         }
-    }
-
-    /// The end of a way in Java, whose packages are no files.
-    fn end(&self, page: &Page, module: &str, end: End, home: &Page) -> End {
-        if page.family() != Family::Java {
-            return end;
-        }
-        let package = home.facts.as_ref().ok().and_then(|facts| facts.package.as_deref());
-        if package == Some(module) { End::File(home.path.to_string()) } else { End::Elsewhere }
     }
 
     /// Judges a place of another file that its imports do not explain; true if its file passes the thing on.
@@ -443,7 +425,7 @@ impl Search<'_, '_> {
     /// True if a file takes everything of a module that has the thing.
     fn takes_all(&mut self, page: &Page, facts: &Facts, home: &Page, homes: &BTreeSet<String>) -> Result<bool, Error> {
         for module in &facts.stars {
-            match self.end(page, module, link::module(self.world, &page.path, module)?, home) {
+            match link::module(self.world, &page.path, module)? {
                 End::File(file) if homes.contains(&file) => return Ok(true),
                 End::File(of) if page.family() == Family::Go && of == folder(&home.path) => {
                     return Ok(true);

@@ -146,7 +146,7 @@ fn thing(world: &World<'_>, page: &Page, group: &Group, is_place: bool) -> Resul
         Reach::Imported(_) if is_place && page.family() == Family::Script => Ok(own()),
         Reach::Imported(origin) => {
             let end = link::follow(world, &page.path, origin)?;
-            match (imported(world, page, &origin.module, &end)?, end) {
+            match (imported(world, page, &end)?, end) {
                 (Some(file), _) => Ok(Thing::Shared(file)),
                 (None, end) => Err(refuse(page, group.declared, unresolved(page, &end), world)),
             }
@@ -164,14 +164,7 @@ fn unresolved(page: &Page, end: &End) -> (&'static str, &'static str) {
     }
 }
 
-fn imported(world: &World<'_>, page: &Page, module: &str, end: &End) -> Result<Option<String>, Error> {
-    if page.family() == Family::Java {
-        let is_home = |other: &&Page| {
-            let package = other.facts.as_ref().ok().and_then(|facts| facts.package.as_deref());
-            other.family() == Family::Java && package == Some(module) && other.exports()
-        };
-        return Ok(world.pages()?.find(is_home).map(|page| page.path.to_string()));
-    }
+fn imported(world: &World<'_>, page: &Page, end: &End) -> Result<Option<String>, Error> {
     let mut end = end.clone();
     // Names go through files that import them themselves.
     for _ in 0..16 {
@@ -220,7 +213,7 @@ pub(super) fn only(world: &World<'_>, file: Option<&str>) -> Result<Option<Thing
             match &loose.meaning {
                 Meaning::Through(origin, _) => {
                     let end = link::follow(world, &page.path, origin)?;
-                    if let Some(file) = imported(world, page, &origin.module, &end)? {
+                    if let Some(file) = imported(world, page, &end)? {
                         things.insert(Thing::Shared(file));
                     } else {
                         let what = match page.family() {

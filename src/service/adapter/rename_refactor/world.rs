@@ -74,8 +74,8 @@ pub(super) struct World<'a> {
     /// The time.
     pub(super) deadline: &'a Deadline,
     target: BTreeMap<String, Page>,
-    /// The files of the target that were read.
-    surveyed: BTreeSet<String>,
+    /// The marks of the files of the target that were read.
+    surveyed: BTreeMap<String, Marks>,
     rest: OnceCell<Rest>,
     /// Facts of names in files, by the file and the name.
     others: RefCell<BTreeMap<(String, String), Rc<Facts>>>,
@@ -83,9 +83,6 @@ pub(super) struct World<'a> {
     outlines: OnceCell<Outlines>,
     /// The files to which exports of names lead, by the file that was asked and the name.
     ends: RefCell<BTreeMap<(String, String), End>>,
-    stars: BTreeSet<String>,
-    /// The files of the target that hold the new name.
-    taken: Vec<String>,
 }
 
 /// The files outside of the target.
@@ -94,8 +91,7 @@ struct Rest {
     /// Tracked files and folders that are not there: left out by a sparse checkout, or in a repository of their own.
     absent: Vec<(String, Tracked)>,
     pages: BTreeMap<String, Page>,
-    stars: Vec<String>,
-    taken: Vec<String>,
+    marks: BTreeMap<String, Marks>,
     /// The files of the family that was asked for last.
     sources: RefCell<Option<(Family, Rc<Sources>)>>,
 }
@@ -114,11 +110,6 @@ impl Marks {
     pub(super) fn of(path: &str, bytes: &[u8], to: &Word<'_>) -> Self {
         Marks { has_star: has_star(path, bytes), is_taken: to.is_in(bytes) }
     }
-}
-
-/// The paths of files with a mark.
-pub(super) fn marked<'m>(marks: impl Iterator<Item = (&'m str, Marks)>, has: impl Fn(Marks) -> bool) -> Vec<String> {
-    marks.filter(|(_, marks)| has(*marks)).map(|(path, _)| path.to_owned()).collect()
 }
 
 /// True if a text may pass on everything of another module, as by `export * from`, `export type * from` or `import *`.
@@ -143,16 +134,12 @@ impl<'a> World<'a> {
     pub(super) fn new(
         (ctx, change, deadline): (&'a Context<'a>, Change<'a>, &'a Deadline),
         pages: Vec<Page>,
-        marks: &BTreeMap<String, Marks>,
+        surveyed: BTreeMap<String, Marks>,
     ) -> Self {
-        let marks = || marks.iter().map(|(path, marks)| (path.as_str(), *marks));
-        let stars = marked(marks(), |marks| marks.has_star).into_iter().collect();
-        let taken = marked(marks(), |marks| marks.is_taken);
-        let surveyed = marks().map(|(path, _)| path.to_owned()).collect();
         let target = pages.into_iter().map(|page| (page.path.to_string(), page)).collect();
         let (rest, others, ends) = (OnceCell::new(), RefCell::default(), RefCell::default());
         let (manifests, outlines) = (OnceCell::new(), OnceCell::new());
-        World { ctx, change, deadline, target, surveyed, rest, others, manifests, outlines, ends, stars, taken }
+        World { ctx, change, deadline, target, surveyed, rest, others, manifests, outlines, ends }
     }
 
     /// Tells how far a phase is.
@@ -183,12 +170,18 @@ impl<'a> World<'a> {
 
     /// True for a file of the target.
     pub(super) fn is_surveyed(&self, path: &str) -> bool {
-        self.surveyed.contains(path)
+        self.surveyed.contains_key(path)
     }
 
     /// The files of the target that were read.
-    pub(super) fn surveyed(&self) -> &BTreeSet<String> {
-        &self.surveyed
+    pub(super) fn surveyed(&self) -> impl ExactSizeIterator<Item = &String> {
+        self.surveyed.keys()
+    }
+
+    /// The files with a mark.
+    fn marked(&self, has: impl Fn(&Marks) -> bool) -> Result<Vec<&str>, Error> {
+        let all = self.surveyed.iter().chain(&self.rest()?.marks);
+        Ok(all.filter(|(_, marks)| has(marks)).map(|(path, _)| path.as_str()).collect())
     }
 
     /// Every file of the workspace that holds the name.
@@ -208,12 +201,12 @@ impl<'a> World<'a> {
 
     /// The files that export everything of another.
     pub(super) fn stars(&self) -> Result<Vec<&str>, Error> {
-        Ok(self.stars.iter().chain(&self.rest()?.stars).map(String::as_str).collect())
+        self.marked(|marks| marks.has_star)
     }
 
     /// The files that hold the new name.
     pub(super) fn taken_files(&self) -> Result<Vec<&str>, Error> {
-        Ok(self.taken.iter().chain(&self.rest()?.taken).map(String::as_str).collect())
+        self.marked(|marks| marks.is_taken)
     }
 
     /// The syntax tree of a text.
@@ -278,8 +271,8 @@ impl<'a> World<'a> {
 
     /// False if a file was read, holds no word of the sought name, and exports everything of no other: it can't export the name.
     pub(super) fn may_export(&self, path: &str, name: &str) -> bool {
-        let is_read = name == self.change.from && self.surveyed.contains(path);
-        !is_read || self.target.contains_key(path) || self.stars.contains(path)
+        let marks = self.surveyed.get(path).filter(|_| name == self.change.from);
+        marks.is_none_or(|marks| marks.has_star || self.target.contains_key(path))
     }
 
     /// The file to which the export of a name leads, as `find` finds it the first time.
@@ -369,7 +362,8 @@ impl<'a> World<'a> {
 
     fn read_rest(&self) -> Result<Rest, Error> {
         let Whole { paths, absent } = whole(self.ctx)?;
-        let is_wanted = |path: &&RepoPath| !self.surveyed.contains(path.as_str()) && Family::of_path(path).is_some();
+        let is_wanted =
+            |path: &&RepoPath| !self.surveyed.contains_key(path.as_str()) && Family::of_path(path).is_some();
         let wanted: Vec<&RepoPath> = paths.iter().filter(is_wanted).collect();
         let (ctx, change, deadline) = (self.ctx, self.change, self.deadline);
         let (word, to) = (Word::new(change.from), Word::new(change.to));
@@ -382,16 +376,14 @@ impl<'a> World<'a> {
             let page = page.map(|page| Page { is_target: false, ..page });
             Ok::<_, Error>((page, Marks::of(path, bytes, &to)))
         });
-        let (mut pages, mut marks) = (BTreeMap::new(), Vec::new());
+        let (mut pages, mut marks) = (BTreeMap::new(), BTreeMap::new());
         for (path, found) in wanted.iter().zip(read) {
             let (page, marks_of_file) = found?;
             pages.extend(page.map(|page| (path.to_string(), page)));
-            marks.push((path.as_str(), marks_of_file));
+            marks.insert(path.to_string(), marks_of_file);
         }
         let paths = paths.iter().map(ToString::to_string).collect();
-        let stars = marked(marks.iter().copied(), |marks| marks.has_star);
-        let taken = marked(marks.iter().copied(), |marks| marks.is_taken);
-        Ok(Rest { paths, absent, pages, stars, taken, sources: RefCell::default() })
+        Ok(Rest { paths, absent, pages, marks, sources: RefCell::default() })
     }
 }
 

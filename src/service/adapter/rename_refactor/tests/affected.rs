@@ -25,7 +25,7 @@ fn check(more: Files<'_>, expected: &[&str]) {
     let invocation = parse(&RenameRefactor, &input(&json!({}), "**/*")).unwrap();
     let deadline = Deadline::begin(&invocation, "looking at the files");
     let names = Names { from: "old", to: "new" };
-    let world = world::World::new((&ctx, names, &deadline), Vec::new(), &BTreeMap::new());
+    let world = world::World::new((&ctx, names, &deadline), Vec::new(), BTreeMap::new());
     let found =
         crate::rename_refactor::affected::files(&world, page::Family::Script, &BTreeSet::from(["a.ts"])).unwrap();
     let found: Vec<&str> = found.iter().map(|path| path.as_str()).collect();
