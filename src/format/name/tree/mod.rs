@@ -172,31 +172,20 @@ pub trait Rules {
     }
 }
 
+/// The languages with rules.
+const RULES: &[(Language, &(dyn Rules + Sync))] = &[
+    (Language::Go, &go::Go),
+    (Language::Java, &java::Java),
+    (Language::Python, &python::Python),
+    (Language::Rust, &rust::Rust),
+];
+
 /// The facts of a file; none for a language without rules.
 pub fn facts(language: Language, tree: &Tree, text: &str, change: Change<'_>) -> Option<Facts> {
-    let rules: &dyn Rules = match language {
-        Language::Go => &go::Go,
-        Language::Java => &java::Java,
-        Language::Python => &python::Python,
-        Language::Rust => &rust::Rust,
-        Language::Bash
-        | Language::C
-        | Language::CSharp
-        | Language::Cpp
-        | Language::Css
-        | Language::Html
-        | Language::JavaScript
-        | Language::Json
-        | Language::Kotlin
-        | Language::Php
-        | Language::Ruby
-        | Language::Tsx
-        | Language::TypeScript
-        | Language::Yaml => return None,
-    };
+    let (_, rules) = RULES.iter().find(|(of, _)| *of == language)?;
     let root = tree.root().get_inner_node();
     let of = |root: Node<'_>, text: &str| {
-        let mut resolution = Resolution::new((rules, language), root, text, true);
+        let mut resolution = Resolution::new((*rules, language), root, text, true);
         resolution.resolve(change.from);
         resolution.facts(change)
     };

@@ -4,7 +4,6 @@ use base::{error::Error, language::Language, path::RepoPath, pulse::Pulse};
 use format::{
     code::tree,
     name::{
-        documentation,
         facts::{Facts, Group},
         script::{self, Change},
         token::{self, Class, Token},
@@ -102,15 +101,6 @@ impl Page {
         let taken = to.iter().find(|token| token.class == Class::Code).map(|token| token.range.start);
         let page = Page { path: path.clone(), text: text.to_owned(), language, tokens, facts, taken, is_target: true };
         pulse().map(|()| Some(page))
-    }
-
-    /// The bytes of the comments above a declaration.
-    pub(super) fn documentation(
-        &self,
-        declared: usize,
-        pulse: Pulse<'_>,
-    ) -> Result<Vec<std::ops::Range<usize>>, Error> {
-        Ok(documentation::above(&tree::parse(self.language, &self.text, pulse)?, declared))
     }
 
     /// The family of its language.

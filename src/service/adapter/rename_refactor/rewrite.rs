@@ -8,7 +8,7 @@ use std::{
 use super::{
     forms, link,
     manifest::folder,
-    page::Family,
+    page::{Family, Page},
     params::{Comments, Params},
     places::{End, Places},
     refusal::refuse,
@@ -19,7 +19,11 @@ use base::{
     error::{Code, Error},
     path::RepoPath,
 };
-use format::name::{facts::Form, token::Class};
+use format::name::{
+    documentation,
+    facts::Form,
+    token::{Class, Token},
+};
 
 /// Numbers by class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,6 +123,12 @@ fn code(world: &World<'_>, places: &Places, params: &Params, done: &mut Rewritte
     edits
 }
 
+/// Adds a place that gets the new name alone.
+fn add(edits: &mut Edits, page: &Page, token: &Token, params: &Params) {
+    let edit = (token.range.clone(), params.to.clone(), token.class);
+    edits.entry(page.path.to_string()).or_default().insert(token.range.start, edit);
+}
+
 /// Words in strings and comments: in the file of a local thing, or in all files of the target.
 fn words(world: &World<'_>, params: &Params, places: &Places, edits: &mut Edits) -> Result<(), Error> {
     if matches!(params.comments, Comments::Above(_)) {
@@ -135,8 +145,7 @@ fn words(world: &World<'_>, params: &Params, places: &Places, edits: &mut Edits)
                 Class::Comments => params.comments == Comments::All(true),
             };
             if is_asked {
-                let edit = (token.range.clone(), params.to.clone(), token.class);
-                edits.entry(page.path.to_string()).or_default().insert(token.range.start, edit);
+                add(edits, page, token, params);
             }
         }
     }
@@ -145,18 +154,17 @@ fn words(world: &World<'_>, params: &Params, places: &Places, edits: &mut Edits)
 
 /// Words in the comments above the declarations. A link to the thing from other comments of Go is refused.
 fn documented(world: &World<'_>, params: &Params, places: &Places, edits: &mut Edits) -> Result<(), Error> {
-    let pulse = || world.deadline.check(world.ctx);
     let mut ranges: BTreeMap<&str, Vec<Range<usize>>> = BTreeMap::new();
     for (path, declared) in &places.homes {
         let Some(page) = world.page(path) else { continue };
-        ranges.entry(path.as_str()).or_default().extend(page.documentation(*declared, &pulse)?);
+        let above = documentation::above(&world.tree(page.language, &page.text)?, *declared);
+        ranges.entry(path.as_str()).or_default().extend(above);
     }
     for page in world.target().filter(|page| !places.is_local || places.code.contains_key(page.path.as_str())) {
         let above = ranges.get(page.path.as_str()).map_or(&[][..], Vec::as_slice);
         for token in page.tokens.iter().filter(|token| token.class == Class::Comments) {
             if above.iter().any(|range| range.contains(&token.range.start)) {
-                let edit = (token.range.clone(), params.to.clone(), token.class);
-                edits.entry(page.path.to_string()).or_default().insert(token.range.start, edit);
+                add(edits, page, token, params);
                 continue;
             }
             let (before, after) = (&page.text[..token.range.start], &page.text[token.range.end..]);
@@ -227,8 +235,7 @@ fn imports(world: &World<'_>, params: &Params, file: &str, edits: &mut Edits) ->
                 let what = ("outside", "a file outside of the target imports its file");
                 return Err(refuse(page, token.range.start, what, world));
             }
-            let edit = (token.range.clone(), params.to.clone(), Class::Strings);
-            edits.entry(page.path.to_string()).or_default().insert(token.range.start, edit);
+            add(edits, page, token, params);
         }
     }
     Ok(())
