@@ -130,6 +130,9 @@ impl Search<'_, '_> {
         }
         self.places.homes.insert((page.path.to_string(), group.declared));
         for site in &group.sites {
+            if page.text[site.range.clone()] != *self.world.change.from {
+                self.refusal.add_lasting(page, site.range.start, (UNKNOWN, "it writes the name with other characters"));
+            }
             let form = if is_linked && site.form == Form::Import { Form::Plain } else { site.form };
             self.places.add(&page.path, &site.range, form);
         }

@@ -183,3 +183,9 @@ fn modules_begin_in_the_base_of_a_configuration() {
     let error = ask(&files, &params, "**/*").map(|answer| answer.files).unwrap_err();
     assert!(error.message().contains("what another file passes on by that name"), "{}", error.message());
 }
+
+#[test]
+fn a_name_that_is_written_with_escapes_is_refused() {
+    let text = "let old = 1;\nfunction f() {\n  return ++\\u006fld;\n}\nconsole.log(f(), old);\n";
+    at(&[("a.js", text)], ("a.js", 1, 5), Err("other characters"));
+}
