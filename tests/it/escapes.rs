@@ -283,9 +283,8 @@ fn no_server_of_tools_writes_to_the_terminal() {
 fn no_model_writes_to_the_terminal() {
     let site = Site::empty();
     site.git(&["init", "-q", "-b", "main"]);
-    let program = tempfile::tempdir().unwrap();
-    let model = program.path().join("model.py");
-    std::fs::write(&model, MODEL).unwrap();
+    site.write("model.py", MODEL);
+    let model = site.path("model.py");
     let head = "const WORKFLOW = #{ permissions: #{ write: [\"**\"], llm: [\"*\"] } };";
     let ask =
         "let said = nrv.llm.complete(#{ prompt: \"x\", max_tokens: 9 }); nrv.ui.step(said.text); throw said.text;";

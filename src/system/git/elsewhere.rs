@@ -145,6 +145,7 @@ pub fn special_below(folder: &Path) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the files are the tests' own")]
 mod tests {
     use super::*;
     use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -167,7 +168,8 @@ mod tests {
     fn a_reference_is_followed_to_its_commit() {
         let one = format!("{ID}\n");
         let packed = format!("# pack-refs with: peeled\n{ID} refs/heads/packed\n^{ID}\n");
-        let cases: &[(&[(&str, &str)], &str, Result<Option<&str>, &str>)] = &[
+        type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, Result<Option<&'a str>, &'a str>);
+        let cases: &[Case<'_>] = &[
             (&[("HEAD", &one)], "HEAD", Ok(Some(ID))),
             (&[("HEAD", "ref: refs/heads/main\n"), ("refs/heads/main", &one)], "HEAD", Ok(Some(ID))),
             (&[("HEAD", "ref: refs/heads/packed\n"), ("packed-refs", &packed)], "HEAD", Ok(Some(ID))),
