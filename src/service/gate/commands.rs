@@ -2,6 +2,8 @@
 //!
 //! A command that can't be parsed needs a confirmation at least.
 
+use std::collections::BTreeSet;
+
 use super::{
     Decision, Finding, Gate, Rules, Subject,
     destructive::{self, Hit, Severity},
@@ -31,7 +33,7 @@ impl Gate for Commands {
             return None;
         }
         let usual = Decision::from(settings.decision);
-        let mut findings = Vec::new();
+        let (mut findings, mut rows) = (Vec::new(), Vec::new());
         let commands = subject.commands()?;
         let starts = if commands.is_empty() { Vec::new() } else { subject.starts() };
         for words in commands {
@@ -41,11 +43,33 @@ impl Gate for Commands {
             };
             for start in &starts {
                 let examined = destructive::examine_from(*start, command, rules.destructive());
-                findings.extend(examined.hits.into_iter().map(|hit| finding(hit, usual, policy, rules)));
+                for hit in examined.hits {
+                    rows.push(hit.is_permissible.then(|| (hit.rule.clone(), hit.argv.clone())));
+                    findings.push(finding(hit, usual, policy, rules));
+                }
                 findings.extend(examined.unparsed.map(|why| unparsed(&why, usual)));
             }
         }
+        advise(&mut findings, &rows, (policy, rules));
         Some(findings)
+    }
+}
+
+/// Adds to findings that ask the rows of the policy that would permit just these commands: a rule and the words for each hit. Nothing is added if
+/// they would not be enough, or would tell a secret.
+fn advise(findings: &mut [Finding], rows: &[Option<(String, Vec<String>)>], (policy, rules): (&Policy, &Rules)) {
+    if findings.len() != rows.len() || findings.iter().any(|one| one.decision == Decision::Block) {
+        return;
+    }
+    let asks = |finding: &Finding| finding.decision == Decision::RequireConfirmation;
+    let asking = findings.iter().zip(rows).filter(|(finding, _)| asks(finding)).map(|(_, row)| row.clone());
+    let Some(rows) = asking.collect::<Option<BTreeSet<_>>>().filter(|rows| !rows.is_empty()) else { return };
+    let advice = policy.exceptions(&rows);
+    if secrets::redact(&advice, rules.secrets()) != advice {
+        return;
+    }
+    for finding in findings.iter_mut().filter(|finding| asks(finding)) {
+        finding.remediation = format!("{}. {advice}", finding.remediation);
     }
 }
 
@@ -120,6 +144,50 @@ mod tests {
         check("[gates.destructive]\ndecision = 'block'", line, Decision::Block);
         check("[gates.destructive]\nenabled = false", line, Decision::Allow);
         check("[gates.destructive]\ndecision = 'warn'", "rm -rf /", Decision::Block);
+    }
+
+    fn advice(policy: &str, line: &str) -> String {
+        let policy = Policy::parse(policy, FILE).unwrap();
+        let verdict = evaluate_command(Command::Line(line), &policy, &Rules::of(&policy).unwrap());
+        verdict.results.into_iter().find_map(|one| one.remediation).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_advice_has_the_row_that_permits_just_this_command() {
+        let lines = [
+            "git reset --hard",
+            "rm -rf src",
+            "/bin/rm -r 'a b' \"it's\" '\"x\\'",
+            "(cargo test && git push -f origin main)",
+            "docker volume rm data | cat",
+            "git clean -fdx; git stash drop; git clean -fdx",
+        ];
+        for line in lines {
+            let advice = advice("", line);
+            let row = advice.split_once('\n').unwrap_or_else(|| panic!("{line}: {advice}")).1;
+            check(row, line, Decision::Allow);
+            check(row, &format!("{line} && rm -rf other"), Decision::RequireConfirmation);
+        }
+    }
+
+    #[test]
+    fn no_row_is_offered_that_would_not_hold_or_would_tell_a_secret() {
+        let long = format!("rm -rf {}", "src/".repeat(40));
+        for line in [
+            "cd src && rm -rf lib",
+            "sudo rm -rf src",
+            "rm -rf $x",
+            "rm -rf *",
+            "rm -rf /",
+            "rm -rf src; rm -rf $x",
+            "cp x nrv.toml",
+            "mysql --password=q8Zr2LmX0vTn4Ks9 -e 'drop database shop'",
+            &long,
+        ] {
+            let advice = advice("", line);
+            assert!(!advice.contains('\n'), "{line}: {advice}");
+        }
+        assert!(!advice("[gates.destructive]\ndecision = 'warn'", "rm -rf src").contains('\n'));
     }
 
     #[test]

@@ -40,7 +40,11 @@ fn explained(gate: &str, finding: &Finding, policy: &Policy, rules: &Rules) -> E
     if finding.decision != Decision::Allow {
         would_change.push(finding.remediation.clone());
         would_change.extend(settings(gate, finding.decision, policy));
-        if gate == "destructive-ops" && finding.rule != "unparsed" && !finding.rule.starts_with("guard.") {
+        if gate == "destructive-ops"
+            && finding.rule != "unparsed"
+            && !finding.rule.starts_with("guard.")
+            && !finding.remediation.contains('\n')
+        {
             would_change.push(format!("an exception in `gates.destructive.allow` for the rule `{}`", finding.rule));
         }
     }

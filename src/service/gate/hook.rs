@@ -227,8 +227,13 @@ fn holds_string(params: &Value) -> bool {
 fn reason(verdict: &Verdict) -> String {
     let strictest = verdict.remarks().filter(|result| result.decision == verdict.decision);
     let sentence = |result: &super::GateResult| {
-        let advice = result.remediation.as_ref().map(|advice| format!(" ({advice})")).unwrap_or_default();
-        format!("nrv, gate `{}`: {}{advice}.", result.gate_name, result.reason)
+        let said = format!("nrv, gate `{}`: {}", result.gate_name, result.reason);
+        // Rows for the policy stand in lines of their own.
+        match result.remediation.as_deref().map(|advice| advice.split_once(". To permit ").unwrap_or((advice, ""))) {
+            None => format!("{said}."),
+            Some((advice, "")) => format!("{said} ({advice})."),
+            Some((advice, rows)) => format!("{said} ({advice}). To permit {rows}"),
+        }
     };
     strictest.map(sentence).collect::<Vec<_>>().join("\n")
 }
@@ -271,6 +276,24 @@ mod tests {
             assert_eq!((reply.exit_code, &reply.document), (2, &None));
             assert!(reply.reason.unwrap().contains("`.git/config` is protected"));
         }
+    }
+
+    #[test]
+    fn the_row_that_would_permit_a_command_stands_in_lines_of_its_own() {
+        let payload = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "git reset --hard"}});
+        let document = answered(payload).document.unwrap();
+        let reason = document["hookSpecificOutput"]["permissionDecisionReason"].as_str().unwrap();
+        let (sentence, row) = reason.split_once('\n').unwrap();
+        assert!(
+            sentence.ends_with(". To permit just this, add to `nrv.toml` and trust that with `nrv trust`:"),
+            "{sentence}"
+        );
+        assert!(
+            row.starts_with(
+                "[[gates.destructive.allow]]\nrule = \"git.reset\"\ncommand = [\"git\", \"reset\", \"--hard\"]"
+            ),
+            "{row}"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! A rule allows what begins with its words, literally and in their order. Which file a program is, is not looked at.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     AllowedCommand, Exec, Permissions, Policy, Refusal,
@@ -133,6 +133,20 @@ impl Policy {
                 quoted(&words)
             ),
         }
+    }
+}
+
+impl Policy {
+    /// The advice to permit just these commands, each with the rule of the gate that it breaks, by rows of the policy.
+    pub fn exceptions(&self, rows: &BTreeSet<(String, Vec<String>)>) -> String {
+        let parts = if self.parts.is_empty() { std::slice::from_ref(self) } else { &self.parts };
+        let files: Vec<&str> = parts.iter().map(|part| part.file.as_str()).collect();
+        let begin = format!("To permit just this, add to `{}` and trust that with `nrv trust`:", files.join("` and `"));
+        let row = |(rule, argv): &(String, Vec<String>)| {
+            let command = quoted(argv);
+            format!("[[gates.destructive.allow]]\nrule = \"{rule}\"\ncommand = {command}\nreason = \"say why\"")
+        };
+        [begin].into_iter().chain(rows.iter().map(row)).collect::<Vec<_>>().join("\n")
     }
 }
 

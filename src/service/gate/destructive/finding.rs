@@ -40,4 +40,7 @@ pub struct Hit {
     /// The place of the exception that allows it; none if it is not allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<usize>,
+    /// True if an exception for just these words would allow it.
+    #[serde(skip)]
+    pub is_permissible: bool,
 }

@@ -6,6 +6,7 @@
 use std::{cell::Cell, collections::BTreeMap, rc::Rc};
 
 use super::{
+    brought::is_open,
     command::Disk,
     finding::{Examined, Hit, Severity},
     rule::{Rule, Rules, Subject},
@@ -248,12 +249,16 @@ impl<'r> Walk<'r> {
 
     /// The exception that allows a command to break a rule. A relative path has another meaning in another folder.
     fn exception(&self, rule: &str, argv: &[String]) -> Option<usize> {
-        if self.rules.exceptions.is_empty() || self.stand.moved || self.stand.folder.is_some() {
+        if self.rules.exceptions.is_empty() || self.is_elsewhere() {
             return None;
         }
         let covers = |words: &[String]| self.rules.exceptions.iter().position(|one| one.covers(rule, words));
         let own = (!self.foreign).then(|| covers(argv)).flatten();
         own.or_else(|| covers(self.outer.as_deref().filter(|outer| *outer != argv)?))
+    }
+
+    fn is_elsewhere(&self) -> bool {
+        self.stand.moved || self.stand.folder.is_some()
     }
 
     fn add(&mut self, rule: &Rule, argv: &[String]) {
@@ -268,6 +273,8 @@ impl<'r> Walk<'r> {
         if argv.len() > TOLD.0 {
             told.push("…".to_owned());
         }
+        let is_whole = told == argv && !argv.iter().any(|word| is_open(word));
+        let is_permissible = is_whole && !self.foreign && !self.is_elsewhere() && !rule.id.starts_with("guard.");
         let body = rule.body();
         let allowed = self.exception(&rule.id, argv);
         let is_known = self.hits.iter().any(|hit| hit.rule == rule.id && hit.argv == told && hit.allowed == allowed);
@@ -282,6 +289,7 @@ impl<'r> Walk<'r> {
             remediation: body.remediation.to_string(),
             argv: told,
             allowed,
+            is_permissible,
         });
     }
 }
