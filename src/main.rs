@@ -2,6 +2,9 @@
 
 use std::process::ExitCode;
 
+#[cfg(feature = "otlp")]
+compile_error!("nrv does not send spans by OTLP any more: leave the feature `otlp` out, and use `--trace FILE`");
+
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -128,7 +128,7 @@ pub fn main() -> ExitCode {
 
 /// Carries out the command, and writes its trace if there is to be one.
 fn traced(cli: &Cli, out: &mut Output) -> Result<u8, Error> {
-    let trace = Trace::start(cli, out);
+    let trace = Trace::start(cli);
     listen(cli.global.verbose, trace.as_ref().ok().and_then(Option::as_ref));
     let trace = trace?;
     let result = span!("command", name = "nrv", version = env!("CARGO_PKG_VERSION")).in_scope(|| dispatch(cli, out));

@@ -23,11 +23,6 @@ impl Attributes {
         self.0.iter().find(|(known, _)| *known == name).and_then(|(_, value)| value.as_str())
     }
 
-    /// All of them.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&'static str, &Value)> {
-        self.0.iter().map(|(name, value)| (*name, value))
-    }
-
     /// The attributes from the given one on, but the name, which is a title.
     pub(super) fn since(&self, from: usize) -> Map<String, Value> {
         let later = self.0.iter().skip(from).filter(|(name, _)| *name != "name");

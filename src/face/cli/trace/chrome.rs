@@ -162,15 +162,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("trace.json");
         let file = ChromeFile::begin(&Target::of(&path, "a trace").unwrap()).unwrap();
-        let stream = Seen::of(7, None, "stream", &[("name", json!("llm.stream")), ("position", json!("1"))]);
-        let call = Seen::of(8, None, "call", &[("name", json!("files.read"))]);
+        let stream = Seen::of(7, "stream", &[("name", json!("llm.stream")), ("position", json!("1"))]);
+        let call = Seen::of(8, "call", &[("name", json!("files.read"))]);
         file.begin_span(&stream);
         file.begin_span(&call);
         assert!(!path.exists());
         file.end_span(&stream, Duration::from_nanos(8_000_500));
         file.end_span(&call, Duration::from_millis(9));
         file.finish().unwrap();
-        file.begin_span(&Seen::of(9, None, "run", &[]));
+        file.begin_span(&Seen::of(9, "run", &[]));
         let events: Vec<Value> = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         let told: Vec<Value> =
             events[2..].iter().map(|event| json!([event["ph"], event["name"], event["id"], event["ts"]])).collect();

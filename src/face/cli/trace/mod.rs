@@ -1,12 +1,10 @@
-//! Listens to the spans of a command: a file for Perfetto and, with the feature `otlp`, a collector.
+//! Listens to the spans of a command, and writes a file for Perfetto.
 //!
 //! Only attributes of the fixed list pass, and texts pass the redactor. Nothing of it goes into a record.
 
 mod attributes;
 mod chrome;
-mod otlp;
 mod seen;
-mod variables;
 
 use std::{
     cell::Cell,
@@ -15,7 +13,6 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
 use tracing::{
@@ -27,75 +24,39 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-use self::{attributes::Attributes, chrome::ChromeFile, otlp::Collector, seen::Seen};
-use super::{
-    arguments::Cli,
-    here::{current_folder, environment},
-    output::Output,
-    target::Target,
-};
+use self::{attributes::Attributes, chrome::ChromeFile, seen::Seen};
+use super::{arguments::Cli, here::current_folder, output::Output, target::Target};
 use base::error::{Code, Error};
 use system::clock::Stopwatch;
 
 /// The file that is being written, for whoever ends the process early.
 static FILE: OnceLock<Arc<ChromeFile>> = OnceLock::new();
 
-/// The listeners to the spans of a command.
-#[derive(Clone)]
-pub(super) struct Trace {
-    file: Option<Arc<ChromeFile>>,
-    collector: Option<Arc<Collector>>,
-}
+/// The trace of a command.
+pub(super) struct Trace(Arc<ChromeFile>);
 
-/// Passes spans on to the listeners.
+/// Passes spans on to the file.
 pub(super) struct Spans {
-    trace: Trace,
+    file: Arc<ChromeFile>,
     watch: Stopwatch,
     serial: AtomicU64,
 }
 
 impl Trace {
-    /// The listeners that the command line and the environment ask for; none if they ask for none.
-    pub(super) fn start(cli: &Cli, out: &mut Output) -> Result<Option<Self>, Error> {
-        let file = cli.global.trace.as_deref().map(file).transpose()?;
-        let collector = match cfg!(feature = "otlp") {
-            true => Collector::start(&environment()).unwrap_or_else(|error| {
-                out.warn_of(&error);
-                None
-            }),
-            false => None,
-        };
-        let is_wanted = file.is_some() || collector.is_some();
-        Ok(is_wanted.then(|| Trace { file, collector: collector.map(Arc::new) }))
+    /// The trace that the command line asks for; none if it asks for none.
+    pub(super) fn start(cli: &Cli) -> Result<Option<Self>, Error> {
+        Ok(cli.global.trace.as_deref().map(file).transpose()?.map(Trace))
     }
 
     /// The layer of a subscriber that passes spans on.
     pub(super) fn layer(&self) -> Spans {
-        Spans { trace: self.clone(), watch: Stopwatch::start(), serial: AtomicU64::new(1) }
+        Spans { file: Arc::clone(&self.0), watch: Stopwatch::start(), serial: AtomicU64::new(1) }
     }
 
     /// Ends the listening. A failure changes no outcome: it is a warning.
     pub(super) fn finish(&self, out: &mut Output) {
-        if let Some(Err(error)) = self.file.as_ref().map(|file| file.finish()) {
+        if let Err(error) = self.0.finish() {
             out.warn(error.message());
-        }
-        if let Some(lost) = self.collector.as_ref().and_then(|collector| collector.finish()) {
-            out.warn(&lost);
-        }
-    }
-
-    fn begun(&self, seen: &Seen) {
-        if let Some(file) = &self.file {
-            file.begin_span(seen);
-        }
-    }
-
-    fn ended(&self, seen: Seen, at: Duration) {
-        if let Some(file) = &self.file {
-            file.end_span(&seen, at);
-        }
-        if let Some(collector) = &self.collector {
-            collector.take(seen, at);
         }
     }
 }
@@ -123,23 +84,15 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
         let Some(span) = context.span(id) else { return };
         let mut attributes = Attributes::default();
         given.record(&mut attributes);
-        let serial = self.serial.fetch_add(1, Ordering::Relaxed);
-        let above = span.parent().and_then(|parent| {
-            let extensions = parent.extensions();
-            let seen = extensions.get::<Seen>()?;
-            Some((seen.serial, seen.root))
-        });
         let seen = Seen {
-            serial,
-            parent: above.map(|(parent, _)| parent),
-            root: above.map_or(serial, |(_, root)| root),
+            serial: self.serial.fetch_add(1, Ordering::Relaxed),
             kind: given.metadata().name(),
             thread: thread_number(),
             begun: self.watch.elapsed(),
             told: attributes.len(),
             attributes,
         };
-        self.trace.begun(&seen);
+        self.file.begin_span(&seen);
         span.extensions_mut().insert(seen);
     }
 
@@ -154,7 +107,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
         let at = self.watch.elapsed();
         let seen = context.span(&id).and_then(|span| span.extensions_mut().remove::<Seen>());
         if let Some(seen) = seen {
-            self.trace.ended(seen, at);
+            self.file.end_span(&seen, at);
         }
     }
 }

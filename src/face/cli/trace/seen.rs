@@ -8,10 +8,6 @@ use super::attributes::Attributes;
 pub(super) struct Seen {
     /// A number that no other span of the process has.
     pub(super) serial: u64,
-    /// The span that it belongs to.
-    pub(super) parent: Option<u64>,
-    /// The outermost of the spans that it belongs to; itself if it belongs to none.
-    pub(super) root: u64,
     pub(super) kind: &'static str,
     /// The number of the thread that began it.
     pub(super) thread: u64,
@@ -30,15 +26,10 @@ impl Seen {
 
     /// A span of a test, which begins after as many milliseconds as its number.
     #[cfg(test)]
-    pub(super) fn of(
-        serial: u64,
-        parent: Option<u64>,
-        kind: &'static str,
-        attributes: &[(&'static str, serde_json::Value)],
-    ) -> Self {
+    pub(super) fn of(serial: u64, kind: &'static str, attributes: &[(&'static str, serde_json::Value)]) -> Self {
         let attributes = Attributes::of(attributes);
         let begun = Duration::from_millis(serial);
-        Seen { serial, parent, root: 1, kind, thread: 1, begun, told: attributes.len(), attributes }
+        Seen { serial, kind, thread: 1, begun, told: attributes.len(), attributes }
     }
 
     /// True if it may overlap others of its thread without being inside.
