@@ -300,14 +300,14 @@ def code_suites(work, cache):
 
 
 def rename_suites(work, cache):
-    """A class of many files renamed by nrv, which resolves and verifies it, and by ast-grep, which leaves out the places in types."""
+    """An interface of many files renamed by nrv, which resolves and verifies it, and by ast-grep, which leaves out the places in types."""
     sources = cache / "corpora" / "typescript"
 
     def beside(name, home):
         if not (sources / home).is_file():
             return []
         lines = enumerate((sources / home).read_text().splitlines(), 1)
-        number, line = next((number, line) for number, line in lines if f"export class {name} " in line)
+        number, line = next((number, line) for number, line in lines if f"export interface {name} " in line)
         place = {"path": home, "line": number, "column": line.index(name) + 1}
         params = {"from": name, "to": f"{name}Renamed", "scope": place}
         applied, tried = (invocation(work, f"rename-{mode}", "rename_refactor", "**/*.ts", params, mode) for mode in ("apply", "dry-run"))
@@ -320,7 +320,7 @@ def rename_suites(work, cache):
         ]
 
     return {
-        "rename": beside("TypeORMError", "typeorm/src/error/TypeORMError.ts"),
+        "rename": beside("QueryRunner", "typeorm/src/query-runner/QueryRunner.ts"),
     }
 
 
