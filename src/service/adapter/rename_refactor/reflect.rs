@@ -73,6 +73,10 @@ pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refus
     if home.family() != Family::Rust {
         parts(world, home, makes_objects, refusal)?;
     }
+    if home.family() == Family::Python && group.kind == Kind::Class {
+        let shown = world.tokens(Family::Python)?.filter(|(page, token)| is_representation(&page.text, token));
+        refusal.add_tokens(shown, (UNKNOWN, "it may be the text of an object, which has the name of its class"));
+    }
     if !is_script && !is_go {
         return Ok(());
     }
@@ -94,6 +98,16 @@ pub(super) fn read_back(world: &World<'_>, (home, group): (&Page, &Group), refus
     };
     let what = "a string or key is the name, and code reads function or type names at run time";
     by_texts(world, home.family(), Read { makes_objects, ..WHOLE }, &is_named, (what, refusal))
+}
+
+/// True in a string with the form of `repr` of an object: `Point(x=1)`, `<Colour.RED: 1>`, `<Lock held>`.
+fn is_representation(text: &str, token: &Token) -> bool {
+    let whole = &text[token.around.clone()];
+    let (before, after) = (&text[token.around.start..token.range.start], &text[token.range.end..token.around.end]);
+    let is_call = before.is_empty() && after.starts_with('(') && whole.ends_with(')');
+    token.class == Class::Strings
+        && !whole.contains('\n')
+        && (is_call || before.ends_with(['<', '.']) && whole.contains('<'))
 }
 
 /// Words in a line that makes another text of a name, sorts by names, or has them as keys.

@@ -523,3 +523,21 @@ fn namespaces_and_computed_imports_exist_at_run_time() {
     let files = [home, other, loads, ("c.js", "exports.x = 1;\n")];
     at(&files, ("b.js", 1, 17), Ok(&[("b.js", "export function fresh() {}\n")]));
 }
+
+#[test]
+fn a_text_of_an_object_may_name_its_class() {
+    let home = "class old:\n    pass\n";
+    for shown in ["old(x=1)", "old()", "<old.RED: 1>", "[(<old.RED: 3>, 0)]", "<m.old object>", "<old held>"] {
+        let user = format!("from m import old\nassert repr(old()) == \"{shown}\"\n");
+        at(&[("m.py", home), ("u.py", &user)], ("m.py", 1, 7), Err("the text of an object"));
+    }
+    for other in ["no old(x)", "the old one", "old (x)", "a < old"] {
+        let user = format!("from m import old\nprint(\"{other}\")\n");
+        let renamed = user.replace("import old", "import new");
+        at(
+            &[("m.py", home), ("u.py", &user)],
+            ("m.py", 1, 7),
+            Ok(&[("m.py", "class new:\n    pass\n"), ("u.py", &renamed)]),
+        );
+    }
+}

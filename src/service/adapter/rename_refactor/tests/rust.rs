@@ -173,6 +173,18 @@ fn modules_of_crates_tell_which_thing_a_path_means() {
 }
 
 #[test]
+fn a_thing_and_its_module_of_one_name_are_told_apart_or_doubt() {
+    for (module, root) in [
+        ("pub fn §old() {}\n", "use crate::old::old;\nmod old;\nfn f() { old() }\n"),
+        ("pub struct §old;\n", "mod old;\npub use old::old;\n"),
+        ("pub fn §old() {}\n", "pub mod old;\npub use self::old::{old};\nmod t { use super::*; fn f() { old() } }\n"),
+        ("pub fn §old() {}\n", "mod old;\nmod b { pub use super::old::*; }\nuse b::old;\nfn f() { old() }\n"),
+    ] {
+        refused(&[MANIFEST, ("src/old.rs", module), ("src/lib.rs", root)], "one thing of several");
+    }
+}
+
+#[test]
 fn modules_within_a_file_have_names_of_their_own() {
     for text in [
         "mod a { pub fn §‹old›() { self::‹old›(); super::old(); } }\nfn old() { a::‹old›() }\n",
