@@ -10,20 +10,20 @@ use super::reference::name;
 static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| {
     let marks = [
         r"--8<--",
-        r"\{\{#(?:rustdoc_)?include\b",
+        r"\{\{#(?:rustdoc_)?include(?-u:\b)",
         r"<!--[ \t]*@include:",
         r"\{(?:lit)?include\}",
-        r"\binclude::",
-        r"\{\{[<%][ \t]*(?:include|readfile)\b",
-        r"\{%-?[ \t]*include\b",
-        r"^[ \t]*import\b[^\n;]*\bfrom\b",
+        r"(?-u:\b)include::",
+        r"\{\{[<%][ \t]*(?:include|readfile)(?-u:\b)",
+        r"\{%-?[ \t]*include(?-u:\b)",
+        r"^[ \t]*import(?-u:\b)[^\n;]*(?-u:\b)from(?-u:\b)",
     ];
     Regex::new(&format!("(?m)(?:{})([^\n]*)", marks.join("|"))).expect("the pattern is correct")
 });
 
 /// The names of files in the rest of a line.
 static FILE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"[\w./@~-]+\.(?i:md|mdx|markdown|mdown|mkd|mkdn|html|htm)\b").expect("the pattern is correct")
+    Regex::new(r"[\w./@~-]+\.(?i:md|mdx|markdown|mdown|mkd|mkdn|html|htm)(?-u:\b)").expect("the pattern is correct")
 });
 
 /// The lines of a block of files, between two marks on lines of their own.

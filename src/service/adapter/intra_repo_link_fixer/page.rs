@@ -25,7 +25,7 @@ use format::{
 
 /// A heading in raw HTML.
 static RAW_HEADING: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?is)<h[1-6]\b[^>]*>(.*?)</h[1-6]\s*>").expect("the pattern is valid"));
+    LazyLock::new(|| Regex::new(r"(?is)<h[1-6](?-u:\b)[^>]*>(.*?)</h[1-6]\s*>").expect("the pattern is valid"));
 /// A tag.
 static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"<[^>]*>").expect("the pattern is valid"));
 
