@@ -21,7 +21,7 @@ pub struct Elsewhere {
     pub own: PathBuf,
     /// The folder with the configuration, references and objects; another one for a linked work tree.
     pub common: PathBuf,
-    /// True if the path has its own files, and is no work tree of another repository.
+    /// False if the path is a linked work tree of another repository.
     pub is_whole: bool,
 }
 
@@ -50,7 +50,7 @@ impl Elsewhere {
         is_repository.then_some(Elsewhere { own, common, is_whole })
     }
 
-    /// The commit to which a reference leads, such as `HEAD`; none if there is no such reference. The reason if it can't be read.
+    /// Follows a reference such as `HEAD` to its commit. None if the reference does not exist; an error says why it can't be read.
     pub fn commit(&self, name: &str) -> Result<Option<String>, String> {
         let mut name = name.to_owned();
         for _ in 0..LONGEST_CHAIN {
@@ -109,7 +109,7 @@ fn short(path: &Path) -> Result<Option<String>, String> {
     }
 }
 
-/// Opens a plain file at the end of links. A link without an end is no file.
+/// Opens a plain file, also through links. A dangling link counts as a missing file.
 fn opened(path: &Path) -> std::io::Result<fs::File> {
     plain_file::open(&path.canonicalize()?)
 }

@@ -129,7 +129,7 @@ impl Page {
     }
 }
 
-/// The byte of a line and a column in characters, both from 1; none if there is no such place.
+/// Converts a line and a column, counted in characters from 1, to a byte offset. None if the text has no such place.
 pub(super) fn byte(text: &str, line: u64, column: u64) -> Option<usize> {
     let line = usize::try_from(line).ok()?.checked_sub(1)?;
     let begin: usize = text.split_inclusive('\n').take(line).map(str::len).sum();

@@ -49,7 +49,7 @@ pub(super) struct Source<'s> {
     pub(super) path: &'s RepoPath,
     /// Its text; bytes that are none are replaced.
     pub(super) text: &'s str,
-    /// False if some of its bytes are no text.
+    /// False if the file has bytes that are not UTF-8.
     pub(super) is_text: bool,
     pub(super) language: Language,
     pulse: Pulse<'s>,
